@@ -4,7 +4,8 @@ python benchmarks/decisions.py [--parts scoring,training] --out benchmarks/resul
 
 Scoring: the five best classes of random rows, by `Model.rank` and by `Decider.decide`, in turns,
 one thread. Training: estimators with their defaults on rows drawn around class means; the time of
-`add_calibration`, novelty included, as a part of the time of ``fit``.
+`add_calibration`, novelty included, and of the models of the automatic method that calibrate the
+final one (`train_folds`), as a part of the time of ``fit``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +27,7 @@ import myriad
 from myriad.estimators import rows_classifier
 from myriad.models import Decider, HeldScores, LinearModel, ModelFolder, calibrate
 from myriad.parallel.threads import hold_blas_to_one_thread
+from myriad.training.automatic import selection
 
 SIZES = ((100, 1280), (1000, 1280), (10_000, 1024))
 """Classes and features of the models that rank."""
@@ -68,16 +72,21 @@ def measure_training(method: str, n_classes: int, dim: int, n_rows: int) -> dict
     X = means[y] + 4 * rng.standard_normal((n_rows, dim), dtype=np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     spent = 0.0
-    original = rows_classifier.add_calibration
 
-    def timed(*arguments: Any) -> Any:
-        nonlocal spent
-        began = time.perf_counter()
-        found = original(*arguments)
-        spent += time.perf_counter() - began
-        return found
+    def timed(original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            nonlocal spent
+            began = time.perf_counter()
+            found = original(*arguments)
+            spent += time.perf_counter() - began
+            return found
 
-    with mock.patch.object(rows_classifier, "add_calibration", timed):
+        return run
+
+    parts = (rows_classifier, "add_calibration"), (selection, "train_folds")
+    with ExitStack() as stack:
+        for module, name in parts:
+            stack.enter_context(mock.patch.object(module, name, timed(getattr(module, name))))
         make = {"auto": myriad.LinearClassifier, "ovr": myriad.LinearSGD, "dual": myriad.DualSVM}
         estimator = make[method](threads=1, random_state=0)
         estimator.fit(X[: n_rows // 10], y[: n_rows // 10])  # compiles

@@ -186,11 +186,11 @@ def sgd_classifier(alpha: float) -> Any:
     )
 
 
-def logistic(C: float) -> Any:
+def logistic(C: float, **options: Any) -> Any:
     """Return scikit-learn's logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=C, max_iter=1000)
+    return LogisticRegression(C=C, max_iter=1000, **options)
 
 
 def linear_svc(C: float) -> Any:
@@ -262,6 +262,9 @@ RIVALS: dict[str, Callable[[Problem, int], dict[str, Any]]] = {
     "logistic cv": time_logistic_cv,
     "logistic": peer(logistic, CS, normalised=False),
     "logistic normalised": peer(logistic, CS, normalised=True),
+    "logistic balanced": peer(
+        partial(logistic, class_weight="balanced"), CS, normalised=True
+    ),
     "svc": peer(linear_svc, CS, normalised=False),
     "svc normalised": peer(linear_svc, CS, normalised=True),
     "ridge": peer(ridge, np.logspace(-3, 2, 6), normalised=False),

@@ -125,14 +125,12 @@ def merge_cell(products, offsets, classes, rows, labels, best):
                 last = best[i, k - 1]
 
 
-def find_two_best(scores: Float) -> tuple[Float, Float]:
-    """Return the best and the second best score of each row; -inf where there is one class."""
-    found = np.full((len(scores), 2), -np.inf, np.float32)
-    k = min(2, scores.shape[1])
-    labels, best = np.empty((len(scores), k), np.int32), np.empty((len(scores), k), np.float32)
+def rank_scores(scores: Float, k: int) -> tuple[Ints, Float]:
+    """Return the `k` best classes of each row and their scores, best first; see `select_top`."""
+    shape = len(scores), min(k, scores.shape[1])
+    labels, best = np.empty(shape, np.int32), np.empty(shape, scores.dtype)
     select_top(scores, labels, best)
-    found[:, :k] = best
-    return found[:, 0], found[:, 1]
+    return labels, best
 
 
 def sum_exponentials(

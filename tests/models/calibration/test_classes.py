@@ -7,7 +7,7 @@ from scipy.special import log_softmax, logsumexp
 
 from myriad.models import HeldScores, calibrate, load_model, save_model
 from myriad.models.calibration import classes as module
-from myriad.models.ranking import find_two_best, sum_exponentials
+from myriad.models.ranking import rank_scores, sum_exponentials
 from tests.models.folders import draw_rows, make_folder
 
 RNG = np.random.default_rng(0)
@@ -27,15 +27,15 @@ def test_sums_are_those_of_scipy(n_classes, most):
     np.testing.assert_allclose(found, logsumexp(logits, axis=1), rtol=1e-5, atol=1e-5)
 
 
-def test_the_two_best_scores():
+def test_ranked_scores():
     scores = RNG.normal(size=(30, 7)).astype(np.float32)
     scores[4, 1:] = -np.inf
-    best, second = find_two_best(scores)
-    np.testing.assert_array_equal(best, np.sort(scores, axis=1)[:, -1])
-    np.testing.assert_array_equal(second, np.sort(scores, axis=1)[:, -2])
-    best, second = find_two_best(scores[:, :1])
-    np.testing.assert_array_equal(best, scores[:, 0])
-    assert (second == -np.inf).all()
+    labels, best = rank_scores(scores, 2)
+    np.testing.assert_array_equal(best, np.sort(scores, axis=1)[:, :-3:-1])
+    np.testing.assert_array_equal(np.take_along_axis(scores, labels, axis=1), best)
+    labels, best = rank_scores(scores[:, :1], 2)
+    assert not labels.any()
+    np.testing.assert_array_equal(best, scores[:, :1])
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0, 3.0])

@@ -24,7 +24,7 @@ from myriad.models.decisions.hierarchy import CONFIDENCE, Hierarchy
 from myriad.models.decisions.scored_blocks import LabelBlock, ScoredBlock
 from myriad.models.folder import ModelFolder
 from myriad.models.model import Model
-from myriad.models.ranking import find_two_best, sum_exponentials
+from myriad.models.ranking import rank_scores, sum_exponentials
 
 HOW_TO_CALIBRATE = (
     f"train it again with this version, on data of which at least {LEAST_ROWS} rows can be held out"
@@ -159,7 +159,7 @@ class Decider:
         k = min(self.model.best_of(k), self.n_allowed)
         if not self.is_calibrated and self._offsets is None:
             return Decisions(*self.model.rank(X, k))
-        parts = [self.decide_block(block, X[chunk], k) for chunk, block in self.blocks(X)]
+        parts = [self.decide_block(block, X[chunk], k) for chunk, block in self.blocks(X, k)]
         if not parts:
             nothing = np.zeros((0, k), np.float32)
             return Decisions(nothing.astype(np.int32), nothing)
@@ -187,39 +187,37 @@ class Decider:
         """
         return [self._describe_row(decisions, row) for row in range(len(decisions.labels))]
 
-    def blocks(self, X: Float) -> Iterator[tuple[slice, ScoredBlock]]:
-        """Yield ranges of rows and their scores."""
+    def blocks(self, X: Float, k: int = 1) -> Iterator[tuple[slice, ScoredBlock]]:
+        """Yield ranges of rows and their scores, with at least the `k` best classes ranked."""
         for chunk in self.model.chunks(len(X)):
             scores = self.model.scores(X[chunk])
-            scales = np.ones(len(scores), np.float32)
             if self.label_calibration is not None:
-                best = np.maximum.reduce(scores, axis=1)
-                yield chunk, self._block_of_labels(scores, best, self.label_calibration)
+                yield chunk, self._block_of_labels(scores, k, self.label_calibration)
                 continue
-            best, second = find_two_best(scores)
-            top = best
+            ranked = rank_scores(scores, max(k, 2))
+            best, logits = ranked[1][:, 0], scores
+            scales = np.ones(len(scores), np.float32)
             if self.calibration is not None:
                 scales = self.calibration.scales(best)
-            logits = scores
             if self._offsets is not None:
                 logits = (scales[:, None] * scores + self._offsets).astype(np.float32)
                 scales = np.ones_like(scales)
-                top, second = find_two_best(logits)
+                ranked = rank_scores(logits, max(k, 2))
             log_sums, bonuses = np.zeros(len(scores)), np.zeros(len(scores))
             if self.calibration is not None:
+                top, second = ranked[1][:, 0], ranked[1][:, :2][:, -1]  # there may be one class
                 bonuses = self.calibration.bonuses(scales * top, scales * second)
                 sum_exponentials(logits, scales, top, bonuses, log_sums)
-            yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonuses)
+            yield chunk, ScoredBlock(scores, best, logits, scales, log_sums, bonuses, ranked)
 
-    def _block_of_labels(
-        self, scores: Float, best: Float, calibration: LabelCalibration
-    ) -> LabelBlock:
+    def _block_of_labels(self, scores: Float, k: int, calibration: LabelCalibration) -> LabelBlock:
         """Return the scores of rows that may have several labels; a weight multiplies the odds."""
         logits = calibration.find_logits(scores)
         if self._offsets is not None:
             logits = (logits + self._offsets).astype(np.float32)
         ones, zeros = np.ones(len(scores), np.float32), np.zeros(len(scores))
-        return LabelBlock(scores, best, logits, ones, zeros, zeros)
+        best, ranked = np.maximum.reduce(scores, axis=1), rank_scores(logits, k)
+        return LabelBlock(scores, best, logits, ones, zeros, zeros, ranked)
 
     def assign_labels(self, block: ScoredBlock) -> list[Ints]:
         """Return the labels given to the rows of a block, the most probable first."""

@@ -11,7 +11,6 @@ from myriad.arrays import Float, Ints
 from myriad.measures import LabelSets, Truths, rank_truths
 from myriad.models.decisions.decider import Decider
 from myriad.models.decisions.scored_blocks import ScoredBlock
-from myriad.models.ranking import select_top
 
 RowResults = dict[str, NDArray[Any]]
 """Arrays with an entry for each row: ``ranks`` (of the true class), ``guesses`` (the best class);
@@ -36,15 +35,15 @@ def evaluate_decisions(decider: Decider, X: Float, truths: Truths, n_best: int =
     n_best : number of columns of ``best``; 0 for none.
     """
     parts = []
-    for chunk, block in decider.blocks(X):
+    for chunk, block in decider.blocks(X, max(1, n_best)):
         several = isinstance(truths, LabelSets)
         some = truths.part(chunk) if isinstance(truths, LabelSets) else truths[chunk]
         found: RowResults = {
             "ranks": rank_truths(block.logits, some),
-            "guesses": block.logits.argmax(axis=1).astype(np.int32),
+            "guesses": block.rank(1)[0][:, 0],
         }
         if n_best > 0:
-            found["best"] = rank_logits(block.logits, n_best)
+            found["best"] = block.rank(n_best)[0]
         if decider.calibration is not None and not several:
             assert not isinstance(some, LabelSets)
             found |= evaluate_probabilities(decider, block, X[chunk], some)
@@ -52,14 +51,6 @@ def evaluate_decisions(decider: Decider, X: Float, truths: Truths, n_best: int =
             found |= evaluate_labels(decider, block, some)
         parts.append(found)
     return join_results(parts)
-
-
-def rank_logits(logits: Float, n_best: int) -> NDArray[np.int32]:
-    """Return the best classes of each row of logits, best first; all if there are fewer."""
-    shape = len(logits), min(n_best, logits.shape[1])
-    labels, values = np.empty(shape, np.int32), np.empty(shape, logits.dtype)
-    select_top(logits, labels, values)
-    return labels
 
 
 def evaluate_probabilities(

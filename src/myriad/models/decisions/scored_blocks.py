@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.models.calibration.labels import sigmoid
-from myriad.models.ranking import select_top
+from myriad.models.ranking import rank_scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,7 @@ class ScoredBlock:
         probability.
     log_sums : float64 array of shape (n_rows,), the logarithms of the sums of those.
     bonuses : float64 array of shape (n_rows,), see `Calibration`; they are part of the sums.
+    ranked : the best classes of each row and their logits, best first, as far as they are known.
     """
 
     scores: Float
@@ -35,6 +36,7 @@ class ScoredBlock:
     scales: Float
     log_sums: NDArray[np.float64]
     bonuses: NDArray[np.float64]
+    ranked: tuple[Ints, Float]
 
     def probabilities_of(self, logits: NDArray[Any], rows: Any = slice(None)) -> NDArray[Any]:
         """Return the probabilities of the best logits of rows, float64 (n_rows, m), best first."""
@@ -56,10 +58,10 @@ class ScoredBlock:
 
     def rank(self, k: int, rows: Any = slice(None)) -> tuple[Ints, Float]:
         """Return the `k` best classes of rows and their logits, best first."""
-        logits = np.ascontiguousarray(self.logits[rows])
-        labels, best = np.empty((len(logits), k), np.int32), np.empty((len(logits), k), np.float32)
-        select_top(logits, labels, best)
-        return labels, best
+        labels, logits = self.ranked
+        if k <= labels.shape[1]:
+            return labels[rows, :k], logits[rows, :k]
+        return rank_scores(np.ascontiguousarray(self.logits[rows]), k)
 
 
 class LabelBlock(ScoredBlock):

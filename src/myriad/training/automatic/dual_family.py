@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from myriad.training.automatic.paths import follow_path
 from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.dual.one_vs_rest import BinaryAscent
 from myriad.training.dual.svms import BinaryDual
+from myriad.training.method import Method
 from myriad.training.settings import mean_square
 from myriad.training.validation import ModelRanker
 
@@ -27,8 +29,9 @@ and where the half decades around the best are compared. Held-out rows are ranke
 the duality gap is small, so no certificate is computed."""
 DUAL_ROWS = 50_000
 """Rows up to which training in the dual is a candidate: it keeps variables of every row."""
-FINAL_TOL = 1e-2
-"""The relative duality gap of the model that is chosen; accuracy does not change below it."""
+FINAL_TOL, CALIBRATION_TOL = 1e-2, 1e-1
+"""The relative duality gap of the model that is chosen, below which accuracy does not change, and
+of the models that calibrate it, whose scores are as large as its own at half the cost."""
 
 
 class Dual(Family):
@@ -60,6 +63,12 @@ class Dual(Family):
             tol=FINAL_TOL,
             seed=seed,
         )
+
+    @classmethod
+    def for_calibration(cls, method: Method) -> Method:
+        """Return the method with a larger duality gap."""
+        assert isinstance(method, BinaryDual)
+        return replace(method, tol=CALIBRATION_TOL)
 
     @classmethod
     def for_rows(cls, settings: Mapping[str, Any], factor: float) -> Mapping[str, Any]:

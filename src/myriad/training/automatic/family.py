@@ -66,6 +66,11 @@ class Family(ABC):
         """Return the method that trains a candidate on rows with some labels."""
 
     @classmethod
+    def for_calibration(cls, method: Method) -> Method:
+        """Return the method that trains models whose held-out scores calibrate the final one."""
+        return method
+
+    @classmethod
     def for_rows(cls, settings: Mapping[str, Any], factor: float) -> Mapping[str, Any]:
         """Return settings found for some rows as they should be for `factor` times as many."""
         return settings

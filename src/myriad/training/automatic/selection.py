@@ -139,6 +139,7 @@ def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> li
         for fold in problem.folds:
             labels, n_classes = fold.train.labels, problem.n_classes
             method = family.settle(choice.settings, labels, n_classes, seed=problem.seed)
+            method = family.for_calibration(method)
             fitted = method.fit(fold.train, None, n_classes=n_classes, context=context)
             models.append(cast(LinearModel, fitted.model))
             advance(1)
