@@ -24,7 +24,7 @@ GLYPH_CLASSES, GLYPH_IMAGES = 300, 20
 MANY_CLASSES, MANY_FEATURES, MANY_FAMILY, MANY_NOISE = 10_000, 256, 20, 4.0
 MANY_ROWS, MANY_TRAIN = 7, 5
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
-TAIL_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
+TINY_CLASSES, FEW_ROWS, TAIL_MOST, TAIL_LEAST = 200, 20, 100, 2
 
 
 @dataclass(frozen=True)
@@ -152,10 +152,20 @@ def read_store(folder: Path, seed: int) -> Problem:
 
 def load_tail(data: Path, out: Path, seed: int) -> Problem:
     """Tiny-ImageNet with 100 to 2 rows a class, the classes permuted by the seed."""
-    whole = load_store("tiny200.zip", "efficientnet-lite0", "none", data, out, 0)
-    ranks = np.random.default_rng(seed).permutation(TAIL_CLASSES)
-    sizes = TAIL_MOST * (TAIL_LEAST / TAIL_MOST) ** (ranks / (TAIL_CLASSES - 1))
-    part = split(whole.X, whole.y, np.maximum(sizes.round().astype(int), 1), seed)
+    ranks = np.random.default_rng(seed).permutation(TINY_CLASSES)
+    sizes = TAIL_MOST * (TAIL_LEAST / TAIL_MOST) ** (ranks / (TINY_CLASSES - 1))
+    return draw_tiny(np.maximum(sizes.round().astype(int), 1), data, out, seed)
+
+
+def load_few(data: Path, out: Path, seed: int) -> Problem:
+    """Tiny-ImageNet with 20 rows a class."""
+    return draw_tiny(np.full(TINY_CLASSES, FEW_ROWS), data, out, seed)
+
+
+def draw_tiny(counts: np.ndarray, data: Path, out: Path, seed: int) -> Problem:
+    """Tiny-ImageNet with `counts[c]` training rows of each class, and all test rows."""
+    whole = load_store("tiny200.zip", NETWORK, "none", data, out, 0)
+    part = split(whole.X, whole.y, counts, seed)
     return Problem(part.X, part.y, whole.X_test, whole.y_test)
 
 
@@ -175,6 +185,7 @@ PROBLEMS: dict[str, Callable[[Path, Path, int], Problem]] = {
     "caltech101 fisher": partial(load_store, "caltech101.zip", "fisher", "none"),
     "caltech101 fisher pq": partial(load_store, "caltech101.zip", "fisher", "pq"),
     "tiny200 network": partial(load_store, "tiny200.zip", NETWORK, "none"),
+    "tiny200 few": load_few,
     "tiny200 tail": load_tail,
     "glyphs": load_glyphs,
     "many": draw_many,

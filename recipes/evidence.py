@@ -21,7 +21,7 @@ import evidence_codes
 import evidence_lecture
 import evidence_practice
 import evidence_topk
-from evidence_claims import FAILS, HOLDS, NOT_RUN, UNDECIDED, format_table
+from evidence_claims import FAILS, HOLDS, MOSTLY, NOT_RUN, UNDECIDED, format_table
 from highly_multiclass_tables import write_tables
 
 SECTIONS = {
@@ -36,7 +36,7 @@ SECTIONS = {
 def format_tables() -> str:
     """Return all tables of the page, first one that counts the verdicts of each paper."""
     texts = {name: "\n\n".join(module.list_parts()) for name, module in SECTIONS.items()}
-    verdicts = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
+    verdicts = (HOLDS, MOSTLY, FAILS, UNDECIDED, NOT_RUN)
     rows = [
         [name, *(str(text.count(f" | {verdict} |")) for verdict in verdicts)]
         for name, text in texts.items()

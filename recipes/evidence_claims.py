@@ -17,6 +17,7 @@ from highly_multiclass_tables import RESULTS, format_table
 __all__ = ["format_table"]
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "not run"
+MOSTLY = "holds for most"
 ONE_SEED = 1.0
 """Points that a difference of one seed must have to be decided."""
 
