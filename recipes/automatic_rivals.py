@@ -207,6 +207,13 @@ def ridge(alpha: float) -> Any:
     return RidgeClassifier(alpha=alpha)
 
 
+def discriminant(shrinkage: float) -> Any:
+    """Return scikit-learn's linear discriminant analysis, with a covariance that is shrunk."""
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis(solver="eigen", shrinkage=shrinkage)
+
+
 def own(kind: str, **options: Any) -> Callable[[Problem, int], dict[str, Any]]:
     """Return a run of an estimator of myriad, whose accuracy on folds is of the same settings."""
 
@@ -269,6 +276,7 @@ RIVALS: dict[str, Callable[[Problem, int], dict[str, Any]]] = {
     "svc normalised": peer(linear_svc, CS, normalised=True),
     "ridge": peer(ridge, np.logspace(-3, 2, 6), normalised=False),
     "ridge normalised": peer(ridge, np.logspace(-3, 2, 6), normalised=True),
+    "lda": peer(discriminant, (0.001, 0.01, 0.05, 0.2, 0.5, 0.9), normalised=False),
     "adamw": peer(AdamW, LEARNING_RATES, normalised=False),
     "adamw normalised": peer(AdamW, LEARNING_RATES, normalised=True),
     "sgdclassifier": peer(sgd_classifier, np.logspace(-7, -2, 6), normalised=True),
