@@ -43,8 +43,12 @@ class StepState:
         return f"{self.title}: {format_amount(self.total, unit=self.unit)} ..."
 
     def describe_state(self, now: float) -> str:
-        """Return the line for a step that is under way."""
-        return f"{self.title}: {self._amount()}{self._rate(now)}"
+        """Return the line for a step that is under way, with the time left if it can be told."""
+        line = f"{self.title}: {self._amount()}{self._rate(now)}"
+        if self.total is None or not 0 < self.done < self.total:
+            return line
+        left = (now - self.started) * (self.total - self.done) / self.done
+        return f"{line}, {format_seconds(round(left))} left"
 
     def describe_end(self, now: float, *, finished: bool, width: int | None = None) -> str:
         """Return the line for the end of the step.
