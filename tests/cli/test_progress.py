@@ -86,7 +86,7 @@ def test_lines_of_a_step_inside_a_step(lines):
         "Training: 2 epochs ...",
         "Epoch: 2 of 4 blocks (0.17 blocks/s), 12 s left",
         "Epoch: 4 of 4 blocks (0.17 blocks/s)",
-        "Training: 1 of 2 epochs (0.04 epochs/s), 24 s left",
+        "Training: 1 of 2 epochs (0.04 epochs/s)",
         "Epoch: 2 of 4 blocks (0.17 blocks/s), 12 s left",
         "Epoch: 4 of 4 blocks (0.17 blocks/s)",
         "Training: 2 of 2 epochs (0.04 epochs/s)",
