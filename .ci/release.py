@@ -139,7 +139,7 @@ def main() -> int:
     given = parser.parse_args()
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        folder = given.out or Path(place)
+        folder = (given.out or Path(place)).resolve()
         for name, check in list_checks(folder, unreleased=given.unreleased, quick=given.quick):
             try:
                 print(f"ok      {name}: {check()}", flush=True)

@@ -42,11 +42,12 @@ def write_copy_table(cells: dict[str, Any]) -> str:
 
 
 def write_label_table(cells: dict[str, Any]) -> str:
-    """Return how well wrong labels are ranked, and the accuracy without the surely wrong ones."""
-    header = ["", "5 % wrong", "average precision", "cleanlab", "difference", "`likely`: precision"]
-    header += ["`likely`: recall", "`sure`: precision", "accuracy", "accuracy without `sure`"]
-    header += ["accuracy with true labels", "seeds"]
-    lines = [header, ["---"] * len(header)]
+    """Return how well wrong labels are ranked, and below it what the two lists of them are worth."""
+    ranked = [["", "5 % wrong", "average precision", "cleanlab", "difference", "seeds"]]
+    listed = [["", "5 % wrong", "`likely`: precision", "`likely`: recall", "`sure`: precision"]]
+    listed[0] += ["accuracy", "accuracy without `sure`", "accuracy with true labels"]
+    for table in (ranked, listed):
+        table.append(["---"] * len(table[0]))
     for problem, name in NAMES.items():
         for fault in ("random", "confusable"):
             found = collect(cells, problem, fault)
@@ -55,16 +56,15 @@ def write_label_table(cells: dict[str, Any]) -> str:
             ours, theirs = (
                 np.array([one[key] for one in found]) for key in ("average_precision", "cleanlab")
             )
+            means = [f"{ours.mean():.3f}", f"{theirs.mean():.3f}", show_difference(ours - theirs)]
+            ranked.append([name, fault, *means, str(len(found))])
             recall = np.mean([one["listed_and_wrong"] / one["wrong"] for one in found])
+            shares = [show_share(found, "listed"), f"{recall:.2f}", show_share(found, "top")]
             accuracies = [
                 np.mean([one["accuracy"][key] for one in found]) for key in found[0]["accuracy"]
             ]
-            line = [name, fault, f"{ours.mean():.3f}", f"{theirs.mean():.3f}"]
-            line += [show_difference(ours - theirs), show_share(found, "listed"), f"{recall:.2f}"]
-            line += [show_share(found, "top")]
-            line += [f"{accuracy:.1f}" for accuracy in accuracies]
-            lines.append([*line, str(len(found))])
-    return show_lines(lines)
+            listed.append([name, fault, *shares, *(f"{one:.1f}" for one in accuracies)])
+    return f"{show_lines(ranked)}\n\n{show_lines(listed)}"
 
 
 def write_memory_table(cells: dict[str, Any]) -> str:

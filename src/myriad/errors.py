@@ -43,7 +43,7 @@ def did_you_mean(word: object, known: Iterable[object]) -> str:
     names = [str(name) for name in known]
     lowered = {name.lower(): name for name in reversed(names)}
     given = word if isinstance(word, str) else quote(word)
-    near = difflib.get_close_matches(given.lower(), lowered, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(given.lower(), lowered, n=1)
     return f" Did you mean {lowered[near[0]]!r}?" if near else ""
 
 

@@ -55,6 +55,13 @@ def test_help_imports_nothing_heavy(verb):
     assert heavy == []
 
 
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_cuts_nothing_off_at_80_columns(verb):
+    page = show_help(verb)
+    assert "\N{HORIZONTAL ELLIPSIS}" not in page
+    assert max(map(len, page.splitlines())) <= 80
+
+
 def test_help_lists_the_verbs():
     page = show_help()
     assert [name for name in VERBS if f" {name} " not in page] == []

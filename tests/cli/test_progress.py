@@ -39,8 +39,8 @@ def test_lines_of_a_step(lines):
             advance(100)
     assert stream.getvalue().splitlines() == [
         "Extracting: 9,000 images ...",
-        "Extracting: 4,000 of 9,000 images (400 images/s)",
-        "Extracting: 8,000 of 9,000 images (400 images/s)",
+        "Extracting: 4,000 of 9,000 images (400 images/s), 12 s left",
+        "Extracting: 8,000 of 9,000 images (400 images/s), 2 s left",
         "Extracting: 9,000 images in 22 s (400 images/s)",
     ]
 
@@ -84,10 +84,10 @@ def test_lines_of_a_step_inside_a_step(lines):
             finish(1)
     assert stream.getvalue().splitlines() == [
         "Training: 2 epochs ...",
-        "Epoch: 2 of 4 blocks (0.17 blocks/s)",
+        "Epoch: 2 of 4 blocks (0.17 blocks/s), 12 s left",
         "Epoch: 4 of 4 blocks (0.17 blocks/s)",
         "Training: 1 of 2 epochs (0.04 epochs/s)",
-        "Epoch: 2 of 4 blocks (0.17 blocks/s)",
+        "Epoch: 2 of 4 blocks (0.17 blocks/s), 12 s left",
         "Epoch: 4 of 4 blocks (0.17 blocks/s)",
         "Training: 2 of 2 epochs (0.04 epochs/s)",
         "Training: 2 epochs in 48 s (0.04 epochs/s)",

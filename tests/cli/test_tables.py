@@ -127,6 +127,15 @@ def test_the_runner_up_is_behind_or_ahead(behind, sentence):
     assert describe_settings(settings)["Runner-up"] == sentence
 
 
-def test_one_image_is_in_the_singular(capsys):
-    print_accuracies(Measures(1, 0, 0, 2, (100.0,) * 10, (100.0,) * 10), split="val")
-    assert capsys.readouterr().out.startswith("1 validation image, 2 classes\n")
+@pytest.mark.parametrize(
+    ("split", "noun", "title"),
+    [
+        ("val", "image", "1 validation image, 2 classes\n"),
+        ("test", "row", "1 test row, 2 classes\n"),
+        ("all", "row", "1 row, 2 classes\n"),
+    ],
+)
+def test_one_image_or_row_is_in_the_singular(capsys, split, noun, title):
+    measures = Measures(1, 0, 0, 2, (100.0,) * 10, (100.0,) * 10)
+    print_accuracies(measures, split=split, noun=noun)
+    assert capsys.readouterr().out.startswith(title)

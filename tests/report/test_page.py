@@ -117,6 +117,15 @@ def test_every_section_is_there(tmp_path: Path) -> None:
         assert words in text
 
 
+def test_embeddings_are_called_rows(tmp_path: Path) -> None:
+    evidence = invent_evidence(30) | {"noun": "row", "bad": []}
+    evidence["measures"]["bad"] = 0
+    page = make_page(evidence, tmp_path, lambda path: None)
+    seen = re.sub(r"<(script|style|svg) ?.*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL)
+    assert "rows" in seen
+    assert not re.findall(r"\bimages?\b", seen.lower())
+
+
 def test_several_labels_an_image(tmp_path: Path) -> None:
     evidence = invent_evidence(30)
     rates = {"precision": 60.0, "recall": 50.0, "f1": 54.5}

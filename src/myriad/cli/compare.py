@@ -17,7 +17,7 @@ from myriad.cli.shared_options import (
     read_extraction,
     split_list,
 )
-from myriad.cli.tables import SPLITS, print_summary, print_table
+from myriad.cli.tables import name_rows, print_summary, print_table
 from myriad.cli.text import format_seconds
 from myriad.cli.verb import Run, verb
 from myriad.codes.registry import CODES, code_name
@@ -67,19 +67,20 @@ def show(result: Result | CodesResult, run: Run) -> None:
         return show_codes(result, run)
     compared = result.compared
     candidates = compared.candidates
-    _print_split(candidates, "val", [c.validation for c in candidates], details=True)
+    _print_split(compared, "val", [c.validation for c in candidates], details=True)
     if any(candidate.test is not None for candidate in candidates):
         print()
-        _print_split(candidates, "test", [c.test or {} for c in candidates], details=False)
+        _print_split(compared, "test", [c.test or {} for c in candidates], details=False)
     best = compared.best
     commands = [] if best is None else [("myriad", "evaluate", best.model, "DATA")]
     print_summary({"Report": result.page, "Rows": compared.store.path}, commands)
 
 
 def _print_split(
-    candidates: list[Candidate], split: str, found: list[dict[str, Any]], *, details: bool
+    compared: Compared, split: str, found: list[dict[str, Any]], *, details: bool
 ) -> None:
     """Print the accuracies in percent on one split; with `details`, also time and settings."""
+    candidates = compared.candidates
     n = int(max((accuracies.get("n") or 0 for accuracies in found), default=0))
     columns = ["Objective", *ACCURACIES]
     columns += ["Training", "Epochs", "Settings"] if details else []
@@ -90,7 +91,8 @@ def _print_split(
             seconds = None if candidate.seconds is None else format_seconds(candidate.seconds)
             line += [seconds, candidate.epochs or None, _describe(candidate)]
         lines.append(line)
-    title = f"Accuracy in % on {n:,} {SPLITS[split]}, over samples and as the mean over classes"
+    rows = f"{n:,} {name_rows(split, compared.store.noun)}"
+    title = f"Accuracy in % on {rows}, over samples and as the mean over classes"
     print_table(columns, lines, title=title, right=("Training",))
 
 

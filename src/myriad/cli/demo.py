@@ -34,7 +34,7 @@ def show(result: Result, run: Run) -> None:
     """Print accuracies, times and sizes, and what to do next."""
     found = result.demonstrated
     trained = found.trained
-    print_accuracies(found.test, split="test")
+    print_accuracies(found.test, split="test", noun="image")
     facts = {
         "Training": format_seconds(trained.seconds_training),
         "Total time": format_seconds(found.seconds),

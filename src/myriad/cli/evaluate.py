@@ -32,7 +32,7 @@ read_limit = choose_extraction("max_bad", *SEVERAL)
 
 def show(evaluated: Evaluated, run: Run) -> None:
     """Print the accuracies, and the measures that know which classes are similar."""
-    print_accuracies(evaluated.measures, split=evaluated.split)
+    print_accuracies(evaluated.measures, split=evaluated.split, noun=evaluated.noun)
     rows = {
         "Class-confusion loss": evaluated.class_confusion,
     }

@@ -20,7 +20,7 @@ def show(extended: Extended, run: Run) -> None:
     """Print how the classes did, and what to do next."""
     task = extended.growth
     if extended.held_out.n:
-        print_accuracies(extended.held_out, split="held-out")
+        print_accuracies(extended.held_out, split="held-out", noun="row")
     old = "of the store" if task.from_store else "drawn around the class means of the model"
     print_facts(
         {

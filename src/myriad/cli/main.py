@@ -64,8 +64,12 @@ def myriad(
     """Classify images into thousands of classes with linear models, on ordinary machines."""
 
 
-class _QuietFlags:
-    """Mixin of commands whose help shows no type beside flags, as they take no value."""
+class _ShortHelp:
+    """Mixin of commands whose help leaves more room for the texts on a narrow terminal.
+
+    Flags have no type beside them, as they take no value, and all long names of an option share a
+    column, in which they may be wrapped.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options and arguments, with those that Typer adds, such as ``--help``."""
@@ -75,12 +79,25 @@ class _QuietFlags:
                 parameter.metavar = ""
         return found
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        names = {one: (one.opts, one.secondary_opts) for one in self.get_params(ctx)}
+        for one, (first, second) in names.items():
+            joined = ", ".join(name for name in (*first, *second) if name.startswith("--"))
+            short = [name for name in first if not name.startswith("--")]
+            one.opts, one.secondary_opts = [joined, *short] if joined else first, []
+        try:
+            super().format_help(ctx, formatter)  # type: ignore[misc]
+        finally:  # the same objects parse the arguments of a later call
+            for one, (first, second) in names.items():
+                one.opts, one.secondary_opts = first, second
 
-class VerbCommand(_QuietFlags, TyperCommand):
+
+class VerbCommand(_ShortHelp, TyperCommand):
     """The command of one verb."""
 
 
-class VerbGroup(_QuietFlags, TyperGroup):
+class VerbGroup(_ShortHelp, TyperGroup):
     """The command ``myriad`` itself."""
 
 

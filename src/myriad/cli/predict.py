@@ -49,7 +49,7 @@ def show_decision(prediction: dict[str, Any]) -> list[str]:
 
 
 def show(predicted: Predicted | Suggested, run: Run) -> None:
-    """Print a line for each image: its labels, best first."""
+    """Print a line for each image or row: its labels, best first."""
     if not hasattr(predicted, "predictions"):
         show_suggested(predicted)
         show_bad(predicted.bad)
@@ -66,7 +66,7 @@ def show(predicted: Predicted | Suggested, run: Run) -> None:
         first = predicted.predictions[0]
         decided = [title for name, title in DECIDED.items() if name in first]
         ranks = ["Best", *(str(rank) for rank in range(2, len(first["labels"]) + 1))]
-        print_table(["Image", *decided, *ranks], rows, records=True)
+        print_table([predicted.noun.capitalize(), *decided, *ranks], rows, records=True)
     show_bad(predicted.bad)
 
 
@@ -96,9 +96,9 @@ def show_suggested(suggested: Suggested) -> None:
         ]
         for image in [*suggested.images, *suggested.novel]
     ]
-    title = f"{len(suggested.images):,} of {suggested.considered:,} images to label next"
+    title = f"{len(suggested.images):,} of {suggested.considered:,} {suggested.noun}s to label next"
     title += f", and {len(suggested.novel):,} unlike all classes" if suggested.novel else ""
-    print_table(["Image", "Kind", "Suggested", "Second"], rows, title=title)
+    print_table([suggested.noun.capitalize(), "Kind", "Suggested", "Second"], rows, title=title)
 
 
 def suggest(

@@ -28,13 +28,18 @@ def choose_progress(stream: TextIO, *, quiet: bool) -> Progress:
 
 @dataclass
 class StepState:
-    """The state of a step of the progress; `started` is in seconds of the clock."""
+    """The state of a step of the progress; `started` is in seconds of the clock.
+
+    `first` is when the first units were done, and how many: the time left is estimated from those
+    after them, because the first often wait for kernels to be compiled.
+    """
 
     title: str
     total: int | None
     unit: str
     started: float
     done: int = 0
+    first: tuple[float, int] | None = None
 
     def describe_start(self) -> str:
         """Return the line for the start of the step."""
@@ -43,8 +48,13 @@ class StepState:
         return f"{self.title}: {format_amount(self.total, unit=self.unit)} ..."
 
     def describe_state(self, now: float) -> str:
-        """Return the line for a step that is under way."""
-        return f"{self.title}: {self._amount()}{self._rate(now)}"
+        """Return the line for a step that is under way, with the time left if it can be told."""
+        line = f"{self.title}: {self._amount()}{self._rate(now)}"
+        if self.total is None or self.first is None or not self.first[1] < self.done < self.total:
+            return line
+        began, already = self.first
+        left = (now - began) * (self.total - self.done) / (self.done - already)
+        return f"{line}, {format_seconds(round(left))} left"
 
     def describe_end(self, now: float, *, finished: bool, width: int | None = None) -> str:
         """Return the line for the end of the step.
@@ -104,6 +114,7 @@ class LineProgress(Progress):
             with self._lock:
                 state.done += n
                 now = self._clock()
+                state.first = state.first or (now, state.done)
                 if now - last >= self._interval:
                     last = now
                     self._write(state.describe_state(now))

@@ -31,13 +31,13 @@ else:  # not needed with --json, where imports are most of the time of a predict
     rich_text = LazyModule("rich.text")
 
 _UNBOUNDED = 100_000
-SPLITS = {
-    "val": "validation images",
-    "test": "test images",
-    "train": "training images",
-    "all": "images",
-    "held-out": "held-out rows",
-}
+SPLITS = {"val": "validation ", "train": "training ", "all": ""}
+"""What stands before images or rows of a split, where it is not the name of the split."""
+
+
+def name_rows(split: str, noun: str) -> str:
+    """Return what the images or rows of a split are called, in the plural: "validation images"."""
+    return SPLITS.get(split, f"{split} ") + f"{noun}s"
 
 
 def print_table(
@@ -277,13 +277,17 @@ def _write_cell(value: Any) -> Text:
     return rich_text.Text(printable(value))
 
 
-def print_accuracies(measures: Measures, *, split: str) -> None:
+def print_accuracies(measures: Measures, *, split: str, noun: str) -> None:
     """Print top-1 and top-5 accuracy, over samples and as the mean over classes.
 
     Where rows have several labels, the mean average precision is printed as well.
+
+    Parameters
+    ----------
+    noun : what the model ranked, "image" or "row".
     """
-    images = format_amount(measures.n, unit=SPLITS.get(split, split))
-    counts = f"{images}, {measures.classes:,} classes"
+    ranked = format_amount(measures.n, unit=name_rows(split, noun))
+    counts = f"{ranked}, {measures.classes:,} classes"
     if measures.unknown:
         counts += f", {measures.unknown:,} of classes that the model does not know"
     if measures.bad:

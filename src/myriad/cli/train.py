@@ -42,7 +42,7 @@ class Result:
 def show(result: Result, run: Run) -> None:
     """Print accuracies, settings and times, and what to do next."""
     trained = result.trained
-    print_accuracies(trained.validation, split="val")
+    print_accuracies(trained.validation, split="val", noun=trained.store.noun)
     print_facts(
         describe_settings(trained.settings)
         | describe_calibration(trained.fitted.calibration or trained.fitted.label_calibration)

@@ -93,6 +93,7 @@ def demonstrate(
         tested.measures,
         title=f"{classes} characters",
         split="test",
+        noun=tested.noun,
         class_names=trained.store.class_names,
         train_counts=np.bincount(labels, minlength=classes),
         train_samples=sample_paths(labels, paths),

@@ -126,7 +126,7 @@ def _list_libraries() -> list[str]:
     found = [
         f"{one['internal_api']} {one.get('version') or ''}".strip()
         + (f" ({one['architecture']})" if one.get("architecture") else "")
-        + f", {one['num_threads']} threads"
+        + f", {one['num_threads']} thread{'' if one['num_threads'] == 1 else 's'}"
         for one in threadpool_info()
     ]
     return sorted(set(found))

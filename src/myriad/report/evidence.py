@@ -142,10 +142,11 @@ class Suspect:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything a report shows."""
+    """Everything a report shows; `noun` is what was evaluated, "image" or "row"."""
 
     title: str
     split: str
+    noun: str
     created: str
     data: str
     measures: Measures
@@ -193,6 +194,7 @@ def read_evidence(content: Any) -> Evidence:
     return Evidence(
         title=source.text("title") or "Untitled model",
         split=source.text("split") or "unnamed",
+        noun="row" if source.text("noun") == "row" else "image",
         created=source.text("created"),
         data=source.text("data"),
         measures=_read_measures(source.entry("measures")),

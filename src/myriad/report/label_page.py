@@ -23,7 +23,7 @@ def render_label_page(suggested: Suggested, *, title: str, read_image: ReadImage
     """Return the page as text."""
     thumbnails = Thumbnails(read_image)
     groups = [
-        ("unsure", "Images to label", suggested.images),
+        ("unsure", f"{suggested.noun.capitalize()}s to label", suggested.images),
         ("novel", "Unlike all classes", suggested.novel),
     ]
     sections = [
@@ -55,4 +55,6 @@ def render_label_page(suggested: Suggested, *, title: str, read_image: ReadImage
         sections=sections,
         n_images=len(suggested.images),
         considered=suggested.considered,
+        noun=suggested.noun,
+        pictured=thumbnails.found_any,
     )

@@ -94,6 +94,7 @@ def render_report(
     return render_page(
         "report.html",
         evidence=evidence,
+        noun=evidence.noun,
         measures=evidence.measures,
         highlights=highlights,
         pictured=thumbnails.found_any,
@@ -172,16 +173,16 @@ def _list_columns(evidence: Evidence) -> dict[str, str]:
 
 
 def _list_label_numbers(evidence: Evidence) -> list[dict[str, str]]:
-    """Return the numbers at the top of a report of images with several labels."""
+    """Return the numbers at the top of a report of rows with several labels."""
     measures, labels = evidence.measures, evidence.labels
-    images = f"{evidence.split} images"
+    rows = f"{evidence.split} {evidence.noun}s"
     values = {
         "mean average precision": (
             measures.mean_precision,
-            f"How far the {images} that have a label rank above those that have not, on average "
+            f"How far the {rows} that have a label rank above those that have not, on average "
             "over labels.",
         ),
-        "top-1": (measures.top1, f"of {images} have one of their labels ranked first."),
+        "top-1": (measures.top1, f"of {rows} have one of their labels ranked first."),
     }
     if labels is not None:
         values |= {
@@ -208,12 +209,12 @@ def _list_numbers(evidence: Evidence, n_classes: int) -> list[dict[str, str]]:
     if evidence.several:
         return _list_label_numbers(evidence)
     measures = evidence.measures
-    images = f"{evidence.split} images"
+    rows = f"{evidence.split} {evidence.noun}s"
     meanings = {
-        "top1": f"of {images} have their class ranked first.",
-        "top5": f"of {images} have their class among the first five.",
-        "class_top1": f"of the {images} of a class have it ranked first, averaged over classes.",
-        "class_top5": f"of the {images} of a class have it among the first five, on average.",
+        "top1": f"of {rows} have their class ranked first.",
+        "top5": f"of {rows} have their class among the first five.",
+        "class_top1": f"of the {rows} of a class have it ranked first, averaged over classes.",
+        "class_top5": f"of the {rows} of a class have it among the first five, on average.",
     }
     numbers = []
     for key, meaning in meanings.items():
@@ -250,7 +251,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
     plotted = evaluated if len(evaluated) >= FEWEST_TO_PLOT else []
     rates = [item.rate for item in plotted if item.rate is not None]
     mean = measures.mean_precision if evidence.several else measures.class_top1
-    name = _name_rate(evidence)
+    name, noun = _name_rate(evidence), evidence.noun
     ranks = plots.plot_ranks(evidence.search)
     settings = plots.plot_trials(evidence.search, evidence.chosen)
     return {
@@ -258,11 +259,11 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
         "history": plots.plot_history(epochs) if len(epochs) > 1 else None,
         "gaps": plots.plot_gaps(evidence.history),
         "histogram": plots.plot_histogram(rates, mean, name) if rates else None,
-        "by_training": plots.plot_by_training(plotted, name),
+        "by_training": plots.plot_by_training(plotted, name, noun),
         "search": [*settings, *([ranks] if ranks else [])],
         "class_map": plots.plot_class_map(evidence.points),
-        "reliability": plots.plot_reliability(calibration.bins) if calibration else None,
-        "risk": plots.plot_risk(calibration.curve) if calibration else None,
+        "reliability": plots.plot_reliability(calibration.bins, noun) if calibration else None,
+        "risk": plots.plot_risk(calibration.curve, noun) if calibration else None,
     }
 
 

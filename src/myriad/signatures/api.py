@@ -6,7 +6,7 @@ from myriad.signatures.fisher import FisherSignature, learn_fisher
 from myriad.signatures.histograms import HistogramSignature, learn_histograms
 from myriad.signatures.networks.backbone import Backbone
 from myriad.signatures.networks.onnx_file import read_onnx
-from myriad.signatures.signature import PooledSignature, Signature
+from myriad.signatures.signature import PooledSignature, Signature, name_samples
 from myriad.signatures.vlad import VladSignature, learn_vlad
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "learn_fisher",
     "learn_histograms",
     "learn_vlad",
+    "name_samples",
     "read_onnx",
 ]

@@ -60,6 +60,11 @@ class Signature(Serialisable, ABC):
         """
 
 
+def name_samples(recipe: Signature | None) -> str:
+    """Return what a sample is called in tables and reports: "image", or "row" without a recipe."""
+    return "row" if recipe is None else "image"
+
+
 class PooledSignature(Signature):
     """The base of Fisher vectors, bags of words and VLAD; all have these fields.
 

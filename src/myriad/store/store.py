@@ -19,7 +19,7 @@ from myriad.arrays import Float, Ints
 from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.measures import LabelSets
-from myriad.signatures import Signature
+from myriad.signatures import Signature, name_samples
 from myriad.store.index import Index
 from myriad.store.manifest import (
     INDEX,
@@ -110,6 +110,11 @@ class Store:
         self._unverified = set(range(len(records))) if verify else set()
         self._check = verify_file if verify else check_size
         self._lock = threading.Lock()
+
+    @property
+    def noun(self) -> str:
+        """What a row is called in tables and reports."""
+        return name_samples(self.recipe)
 
     def __repr__(self) -> str:
         counts = f"{self.n_rows:,} rows, {self.dim:,} features, {len(self.class_names):,} classes"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from myriad.parallel import ThreadPool
@@ -29,7 +30,7 @@ def run(
     seed: int,
     pool: ThreadPool,
     clock: Clock | None = None,
-    advance: Advance = lambda n: None,
+    advance: Advance | None = None,
     progress: Progress = SILENT,
     title: str = "Training",
     callback: Callback | None = None,
@@ -46,23 +47,20 @@ def run(
     seed : seed of the order of the rows and of all random draws.
     pool : the threads.
     clock : returns the seconds since the start of training; by default it starts now.
-    advance : called with the number of rows processed.
     progress : shows the epochs as a step called `title`, and the rows of each as a step inside it.
+    advance : called with 1 after each epoch, instead of the step of the epochs.
     callback : called with a copy of each row of the history.
     state : writes a checkpoint after an epoch that was measured, when one is due.
     """
     clock = clock or start_clock()
-    with progress.step(title, until, "epochs") as count_epochs:
-        count_epochs(trainer.epoch)
+    counting = nullcontext(advance) if advance else progress.step(title, until, "epochs")
+    with counting as count_epochs:
+        if advance is None:
+            count_epochs(trainer.epoch)
         while trainer.epoch < until and not monitor.done:
             name = f"Epoch {trainer.epoch + 1:,}"
             with progress.step(name, rows.n_rows, "rows") as count_rows:
-
-                def count(n: int, shown: Advance = count_rows) -> None:
-                    shown(n)
-                    advance(n)
-
-                trainer.run_epoch(rows, seed=seed, pool=pool, advance=count)
+                trainer.run_epoch(rows, seed=seed, pool=pool, advance=count_rows)
             count_epochs(1)
             row = monitor.on_epoch_end(trainer, clock=clock, pool=pool)
             if row is None:

@@ -41,30 +41,32 @@ A model that ranks {classes:,} classes, made by myriad.
 | | |
 |---|---|
 {facts}
+{accuracy}
+## Use
 
-## Accuracy on {n:,} validation images
+{use}
+`model.safetensors` holds all arrays, `config.json` settings and class names. Loading runs no code.
+"""
+ACCURACY = """
+## Accuracy on {n:,} {measured}
 
 | in % | top-1 | top-5 |
 |---|---|---|
 | over samples | {top1} | {top5} |
 | mean over classes | {class_top1} | {class_top5} |
 {several}
-Settings may have been chosen by the accuracy on these images, so other images may do worse.
-
-## Use
-
-    myriad predict {argument} IMAGE...
+Settings may have been chosen by these accuracies, so expect slightly lower ones on new data.
+"""
+SEVERAL = """
+Several labels per {reads} are possible; a prediction is correct if one of them is ranked first, or
+among the first five. The mean average precision over labels is {map:.1f} %.
+"""
+USE = """    myriad predict {argument} {file}
 
 or in Python:
 
     import myriad
-    labels, scores = myriad.load({literal}).predict_topk(["photo.jpg"], k=5)
-
-`model.safetensors` holds all arrays, `config.json` settings and class names. Loading runs no code.
-"""
-SEVERAL = """
-Images may have several labels, and count as right where one of them is ranked first, or among the
-first five. The mean average precision over labels is {map:.1f} %.
+    labels, scores = myriad.load({literal}).predict_topk({rows}, k=5)
 """
 
 
@@ -106,6 +108,7 @@ def gather_evidence(
     *,
     title: str,
     split: str,
+    noun: str,
     class_names: Sequence[str],
     train_counts: NDArray[np.int64] | None,
     train_samples: dict[int, str],
@@ -116,6 +119,7 @@ def gather_evidence(
 
     Parameters
     ----------
+    noun : what a row is called in the report, "image" or "row".
     train_counts : training rows of each class, if known.
     train_samples : a training image of each class, if known.
     labels : what is known of given labels, where rows may have several; see `describe_labels`.
@@ -133,6 +137,7 @@ def gather_evidence(
     return {
         "title": title,
         "split": split,
+        "noun": noun,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "measures": measures.to_json(),
         "classes": classes,
@@ -258,8 +263,21 @@ def _open_archive(path: Path) -> Archive:
     return open_archive(path)
 
 
-def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
-    """Return the text of a model card."""
+def write_card(
+    title: str,
+    measures: Measures,
+    facts: Mapping[str, Any],
+    *,
+    reads: str,
+    measured: str = "held-out rows",
+) -> str:
+    """Return the text of a model card.
+
+    Parameters
+    ----------
+    reads : what the model takes, "image" or "row".
+    measured : what the accuracies were measured on.
+    """
     found = measures.to_json()
     numbers = {
         key: "-" if found[key] is None else f"{found[key]:.1f}"
@@ -269,15 +287,20 @@ def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
         f"| {name.replace('_', ' ')} | {_escape(_spell(value))} |" for name, value in facts.items()
     )
     name = " ".join(title.split())
-    return CARD.format(
-        title=_escape(title),
+    several = "" if measures.map is None else SEVERAL.format(reads=reads, map=measures.map)
+    accuracy = ACCURACY.format(n=measures.n, measured=measured, several=several, **numbers)
+    use = USE.format(
         argument=shlex.quote(name),  # inside code, Markdown needs no entities
         literal=json.dumps(name, ensure_ascii=False),
+        file="IMAGE..." if reads == "image" else "ROWS.npy",
+        rows='["photo.jpg"]' if reads == "image" else "X",
+    )
+    return CARD.format(
+        title=_escape(title),
         classes=measures.classes,
-        n=measures.n,
         facts=lines,
-        several="" if measures.map is None else SEVERAL.format(map=measures.map),
-        **numbers,
+        accuracy=accuracy if measures.n else "",
+        use=use,
     )
 
 

@@ -47,11 +47,12 @@ SIBLINGS_AT = (1, 5, 10)
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Accuracies, and the scored rows that they come from."""
+    """Accuracies, and the scored rows that they come from; `noun` is what a row is called."""
 
     measures: Measures
     scored: Scored
     split: str
+    noun: str
     bad: list[dict[str, str]]
     class_names: Sequence[str]
     siblings: Mapping[int, float | None] | None = None
@@ -165,6 +166,7 @@ def evaluate(
     deciding.make_decider(folder)  # raises an error early for options that do not fit the model
     n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
     truths: Truths
+    noun = "image"
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
         raise InputError(f"--labels and --rows are for files of rows, which {data} is not.")
@@ -175,7 +177,7 @@ def evaluate(
     if of_rows and cluster is not None:
         raise InputError(f"--cluster ranks images and stores: import {data} first.")
     if of_rows:
-        table = FileRows.open([data], labels, column)
+        table, noun = FileRows.open([data], labels, column), "row"
         split = choose_split(table.splits, split, data)
         if split != "all":
             table = table.select(np.flatnonzero(table.splits == split))
@@ -192,6 +194,7 @@ def evaluate(
         bad: list[dict[str, str]] = []
     elif is_store(data):
         store = Store.open(data)
+        noun = store.noun
         split = choose_split(store.splits, split, data)
         if split == "all" and "train" in store.splits:
             own = store.fingerprint in json.dumps(folder.trained_from)
@@ -246,7 +249,7 @@ def evaluate(
             if k <= best.shape[1]
         }
         names = ("label", *(level.name for level in hierarchy.levels))
-    return Evaluated(measures, scored, split, bad, folder.class_names, siblings, names)
+    return Evaluated(measures, scored, split, noun, bad, folder.class_names, siblings, names)
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
@@ -256,5 +259,5 @@ def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:
         return "test" if "test" in present else "all"
     if wanted != "all" and wanted not in present:
         stated = ", ".join(sorted(present - {""})) or "none"
-        raise InputError(f"{data} has no images for --split {wanted}; splits it states: {stated}.")
+        raise InputError(f"{data} has nothing for --split {wanted}; splits it states: {stated}.")
     return wanted

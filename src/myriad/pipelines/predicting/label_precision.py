@@ -31,14 +31,13 @@ def find_precisions(
     """
     groups = group_classes(rows.n_rows, model.n_classes)
     found = []
-    work = len(groups) * rows.n_rows
-    with progress.step("Computing average precision", work, "rows") as advance:
+    with progress.step("Computing average precision", model.n_classes, "labels") as advance:
         for group in groups:
             scores = np.empty((rows.n_rows, group.stop - group.start), np.float32)
             for some in rows.blocks(block):
                 scores[some.index] = model.scores_of(some.X, group)
-                advance(len(some.X))
             found.append(average_precisions(scores, mark_classes(known, group, model.n_classes)))
+            advance(group.stop - group.start)
     return ClassPrecisions.concatenate(found)
 
 

@@ -36,6 +36,7 @@ class Predicted:
     seconds: float
     sorted: dict[str, int] | None = None
     """How many images were sorted into the folder of each label."""
+    noun: str = "image"
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that ``predict`` prints."""
@@ -81,7 +82,7 @@ def predict(
                 f"{other} is not a file of rows, but other inputs are: give either images or rows."
             )
         ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
-        return Predicted(ranked, [], time.perf_counter() - began)
+        return Predicted(ranked, [], time.perf_counter() - began, noun="row")
     signature = signature_of(folder)
     journal = journal or Journal()
     listed = [str(path) for path in list_inputs(list(inputs), every=every)]

@@ -215,7 +215,7 @@ def fit_store(
     check_rows(train_rows, store, progress)
     if val_rows is None:
         progress.note(
-            "No validation images: settings are not searched and accuracy is not measured."
+            f"No validation {store.noun}s: settings are not searched and accuracy is not measured."
         )
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
@@ -273,7 +273,7 @@ def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
         raise InputError(f"{store.path}: at least two classes are needed to train.")
     if n_present < n_classes:
         progress.note(
-            f"Classes without training images, which cannot be predicted: "
+            f"Classes without training {store.noun}s, which cannot be predicted: "
             f"{n_classes - n_present} of {n_classes}."
         )
 
@@ -322,6 +322,7 @@ def _gather(
         validation,
         title=title,
         split="validation",
+        noun=store.noun,
         class_names=store.class_names,
         train_counts=counts,
         train_samples=sample_paths(classes, [paths[i] for i in of_row]),
@@ -376,7 +377,13 @@ def _save(
         fitted.calibration,
         fitted.label_calibration,
     )
-    card = write_card(out.name or out.resolve().name, validation, facts)
+    card = write_card(
+        out.name or out.resolve().name,
+        validation,
+        facts,
+        reads=store.noun,
+        measured=f"validation {store.noun}s",
+    )
     save_model(
         out,
         contents,

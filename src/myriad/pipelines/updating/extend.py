@@ -40,6 +40,7 @@ from myriad.pipelines.training.train import EVIDENCE, sample_paths
 from myriad.pipelines.updating.extension_training import ExtensionResult, ExtensionTask
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
+from myriad.signatures import name_samples
 from myriad.store import Store, is_store
 from myriad.training import Context
 from myriad.training.engine.gram import RowProducts
@@ -174,7 +175,9 @@ def extend(
             ]
         )
     facts = {"new classes": len(task.added), "rows of new classes": len(task.new), **settings}
-    card = write_card(out.name or out.resolve().name, held_out, facts)
+    card = write_card(
+        out.name or out.resolve().name, held_out, facts, reads=name_samples(folder.recipe)
+    )
     contents = ModelFolder(
         found.model, names, folder.recipe, settings, task.describe_source(), found.calibration
     )
@@ -236,6 +239,7 @@ def _gather(
         held_out,
         title=title,
         split="held-out",
+        noun="row",
         class_names=names,
         train_counts=np.bincount(labels, minlength=len(names)),
         train_samples=sample_paths(labels, [path for part in rows for path in part.paths]),

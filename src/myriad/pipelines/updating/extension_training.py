@@ -185,7 +185,7 @@ class ExtensionTask:
         kept = np.setdiff1d(np.arange(n_old), updated)
         if len(kept) == 0:
             raise InputError(
-                "All classes of the model have new images and are to be updated, so nothing of it "
+                "All classes of the model have new rows and are to be updated, so nothing of it "
                 "would remain: use train, or give the old rows with --store."
             )
         fixed_model = self.learned.relabelled(index_classes(kept, n_old))

@@ -45,13 +45,14 @@ COLUMNS = ("path", "label", "kind", "suggested", "probability", "second", "secon
 
 @dataclass(frozen=True)
 class Suggested:
-    """Images to label, the most useful first, and novel ones separately.
+    """Images or rows to label, the most useful first, and novel ones separately.
 
     Attributes
     ----------
     images, novel : for each image ``path``, ``kind``, ``suggested`` with its ``probability``,
         ``second`` with ``second_probability``; novel ones also ``novelty``.
     considered : number of images that were considered.
+    noun : what was considered, "image" or "row".
     """
 
     images: list[dict[str, Any]]
@@ -59,6 +60,7 @@ class Suggested:
     bad: list[dict[str, str]]
     considered: int
     seconds: float
+    noun: str = "image"
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``predict --next`` prints."""
@@ -105,7 +107,7 @@ def suggest_labels(
     means = None if parts else find_means(folder)
     if not parts and means is None:
         progress.note(
-            "Without --store, the choice does not know which images have labels, and may be worse "
+            "Without --store, the choice does not know what has a label, and may be worse "
             "than one at random: this model keeps no class means."
         )
     of_rows = [is_row_data(Path(word)) for word in inputs]
@@ -113,6 +115,7 @@ def suggest_labels(
         raise InputError(
             f"{inputs[of_rows.index(False)]} is not a file of rows, but other inputs are."
         )
+    noun = "row" if any(of_rows) else "image"
     if any(of_rows):
         files = open_row_files([Path(word) for word in inputs])
         check_features(files[0], folder)
@@ -133,9 +136,9 @@ def suggest_labels(
         first_bad = "{path} ({reason})".format(**bad[0]) if bad else "none was given"
         raise WorkError(f"None of the images could be read: {first_bad}.")
     known = np.concatenate(parts) if parts else None
-    with progress.step("Selecting images to label"):
+    with progress.step(f"Selecting {noun}s to label"):
         images, novel = pool.choose(n, folder.class_names, known, means)
-    return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began)
+    return Suggested(images, novel, bad, pool.considered, time.perf_counter() - began, noun)
 
 
 def find_means(folder: ModelFolder) -> Float | None:

@@ -30,6 +30,7 @@ from myriad.models.class_weights import find_classes
 from myriad.pipelines.evidence.documentation import write_card
 from myriad.pipelines.outputs import check_model_output, locks_output
 from myriad.progress import SILENT, Progress
+from myriad.signatures import name_samples
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def _save(
     nothing = np.zeros(0, np.int32)
     ranks, truths = (nothing, nothing) if held is None else (rank_held(held), held.labels)
     measures = measure(ranks, truths, n_classes=len(names))
-    card = write_card(out.name or out.resolve().name, measures, settings)
+    card = write_card(
+        out.name or out.resolve().name, measures, settings, reads=name_samples(folder.recipe)
+    )
     out.mkdir(parents=True, exist_ok=True)
     pictures = load_pictures(model, folder.class_names)
     if pictures is not None:

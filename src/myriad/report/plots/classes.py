@@ -88,11 +88,13 @@ def _draw_bar(canvas: Canvas, ends: tuple[float, float], count: int, tip: str) -
     )
 
 
-def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy") -> Markup | None:
-    """Draw the rates of classes against their training images, with a running median.
+def plot_by_training(
+    classes: Sequence[ClassRecord], name: str = "top-1 accuracy", noun: str = "image"
+) -> Markup | None:
+    """Draw the rates of classes against their training images or rows, with a running median.
 
     Classes that coincide are one dot whose area grows with their number; with many classes, those
-    that nearly coincide. None if all classes have the same number of training images.
+    that nearly coincide. None if all classes have the same number.
     """
     known = [item for item in classes if item.rate is not None and item.train > 0]
     if len({item.train for item in known}) < 2:
@@ -100,7 +102,7 @@ def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy
     canvas = Canvas(
         make_value_axis([item.train for item in known]),
         make_whole_percent_axis(),
-        x_title="training images of a class" + _note_log([item.train for item in known]),
+        x_title=f"training {noun}s of a class" + _note_log([item.train for item in known]),
         y_title="%",
     )
     dots = _gather(known, canvas.x)
@@ -109,7 +111,7 @@ def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy
         x = float(np.median([item.train for item in dot]))
         across, down = canvas.locate(x, float(np.mean([item.rate for item in dot])))
         radius = max(1.5, unit * len(dot) ** 0.5)
-        tip = _describe_dot(dot, name)
+        tip = _describe_dot(dot, name, noun)
         canvas.add("circle", cx=across, cy=down, r=radius, class_="dot cloud", data_tip=tip)
     median = find_running_median([(item.train, item.rate or 0.0) for item in known])
     key = [("cloud", "a class")]
@@ -117,7 +119,7 @@ def plot_by_training(classes: Sequence[ClassRecord], name: str = "top-1 accuracy
         canvas.add_line(median, "series-2")
         key.append(("series-2", "running median"))
     canvas.add_key(key)
-    return canvas.render(_describe_training(known, median, name))
+    return canvas.render(_describe_training(known, median, name, noun))
 
 
 def find_running_median(points: Sequence[Point], most: int = 40) -> list[Point]:
@@ -151,14 +153,14 @@ def _gather(classes: Sequence[ClassRecord], axis: Axis) -> list[list[ClassRecord
     return sorted(dots.values(), key=lambda dot: -len(dot))
 
 
-def _describe_dot(dot: Sequence[ClassRecord], name: str) -> str:
+def _describe_dot(dot: Sequence[ClassRecord], name: str, noun: str) -> str:
     names = [item.name if len(item.name) <= 40 else item.name[:39] + "…" for item in dot]
     summary = ", ".join(names[:NAMES_SHOWN])
     if len(names) > NAMES_SHOWN:
         summary += f" and {show_count(len(names) - NAMES_SHOWN)} more"
     train = _show_range([show_count(item.train) for item in dot], [i.train for i in dot])
     rate = _show_range([show_percent(item.rate) for item in dot], [i.rate or 0 for i in dot])
-    return f"{summary}\ntraining images: {train}, {name}: {rate}"
+    return f"{summary}\ntraining {noun}s: {train}, {name}: {rate}"
 
 
 def _show_range(shown: Sequence[str], values: Sequence[float]) -> str:
@@ -170,15 +172,17 @@ def _note_log(values: Sequence[float]) -> str:
     return " (log scale)" if make_value_axis(values).log else ""
 
 
-def _describe_training(classes: Sequence[ClassRecord], median: Sequence[Point], name: str) -> str:
+def _describe_training(
+    classes: Sequence[ClassRecord], median: Sequence[Point], name: str, noun: str
+) -> str:
     counts = [item.train for item in classes]
     summary = (
         f"{name.capitalize()} of {show_count(len(classes))} classes against their number of "
-        f"training images, from {show_count(min(counts))} to {show_count(max(counts))}."
+        f"training {noun}s, from {show_count(min(counts))} to {show_count(max(counts))}."
     )
     if median:
         summary += (
-            f" The running median goes from {show_percent(median[0][1])} at the fewest images "
+            f" The running median goes from {show_percent(median[0][1])} at the fewest {noun}s "
             f"to {show_percent(median[-1][1])} at the most."
         )
     return summary

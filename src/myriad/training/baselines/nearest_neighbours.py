@@ -62,13 +62,13 @@ class NeighboursMethod(Method):
         if val is not None and len(ks) > 1:
             with (
                 context.open() as running,
-                running.progress.step("Searching for k", len(ks) * val.n_rows, "rows") as advance,
+                running.progress.step("Searching for k", len(ks), "values") as advance,
             ):
                 for k in ks:
                     ranker = ModelRanker(replace(model, k=k), RANKED_ROWS)
                     (measures,) = validate(ranker, val, pool=running.pool)
                     table.append({"k": k, "top1": measures.at(1), "top5": measures.at(5)})
-                    advance(val.n_rows)
+                    advance(1)
         best = max(table, key=lambda row: (row["top1"], row["top5"]))["k"] if table else ks[0]
         return Fitted(replace(model, k=best), {"k": best}, 1, [], table)
 

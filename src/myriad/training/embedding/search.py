@@ -65,8 +65,8 @@ def find_setting(
     table: dict[Pair, dict[str, Any]] = {}
     for target in RUNG_EPOCHS:
         begun = next(iter(trainers.values())).epoch
-        work = (target - begun) * rows.n_rows * len(candidates)
-        with running.progress.step(title_rung(len(candidates)), work, "rows") as advance:
+        work = (target - begun) * len(candidates)
+        with running.progress.step(title_rung(len(candidates)), work, "epochs") as advance:
             train = partial(_train_candidate, task, rows, val, trainers, table, target, advance)
             running.pool.share(train, candidates)
         # Of equally good candidates the last in the grid is the first here.

@@ -258,9 +258,9 @@ class Search:
         groups = self._group(candidates) if trainers is None else [t.settings for t in trainers]
         fits = len(candidates) <= self._n_together
         begun = trainers[0].epoch if trainers else 0
-        work = (target - begun) * rows.n_rows * len(groups)
+        work = (target - begun) * len(groups)  # a group is trained side by side
         kept: list[SettingsTrainer] = []
-        with running.progress.step(title_rung(len(candidates)), work, "rows") as advance:
+        with running.progress.step(title_rung(len(candidates)), work, "epochs") as advance:
             for number, group in enumerate(groups):
                 trainer = self._make_trainer(group, rows) if trainers is None else trainers[number]
                 rules = [self._rules[setting] for setting in group]
@@ -275,6 +275,7 @@ class Search:
                     pool=running.pool,
                     clock=self.clock,
                     advance=advance,
+                    progress=running.progress,
                 )
                 self._record(group)
                 kept += [trainer] if fits else []
