@@ -35,6 +35,13 @@ def test_the_file_that_check_writes_is_read(images, write):
     assert correct_images(images, write(text)).labels.tolist() == [1, 0, 1]
 
 
+def test_paths_may_be_relative_to_the_current_folder(images, write, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    text = "path,label\n../photos/cat/1.png,dog\n"
+    assert correct_images(images, write(text)).labels.tolist() == [1, 0, 1]
+
+
 def test_a_correction_that_was_made_already_is_accepted(images, write):
     text = "path,label,given\ndog/3.png,dog,cat\n"
     assert correct_images(images, write(text)).labels.tolist() == [0, 0, 1]

@@ -17,6 +17,7 @@ from myriad.files import refuse_special
 from myriad.images.reading import BadImage, refuse_large_file
 
 _TAIL_BYTES = 1 << 20
+_ENCRYPTED = 1  # bit of the flags of a member
 COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
 
 
@@ -48,7 +49,7 @@ class Archive(ABC):
         """Return the bytes of a member; called by one thread at a time."""
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member; `BadImage` if it is damaged, encrypted or too large."""
+        """Return the content of a member; `BadImage` if it is damaged or too large."""
         if name not in self.sizes:
             raise BadImage("missing from the archive")
         refuse_large_file(self.sizes[name])
@@ -57,9 +58,8 @@ class Archive(ABC):
                 data = self._read(name)
         except BadImage:
             raise
-        except Exception as error:  # damaged archives raise many kinds of exceptions
-            detail = "encrypted" if "encrypted" in str(error) else "damaged"
-            raise BadImage(f"{detail} member of the archive") from None
+        except Exception:  # damaged archives raise many kinds of exceptions
+            raise BadImage("damaged member of the archive") from None
         if len(data) != self.sizes[name]:
             raise BadImage("truncated archive")
         return data
@@ -74,6 +74,8 @@ class ZipArchive(Archive):
 
     def _index(self) -> None:
         self._zip = zipfile.ZipFile(self.path)
+        if any(member.flag_bits & _ENCRYPTED for member in self._zip.infolist()):
+            raise InputError(f"{self.path} is encrypted: unpack it to a folder first.")
         self.sizes = {
             member.filename: member.file_size
             for member in self._zip.infolist()
@@ -168,6 +170,12 @@ def open_archive(path: Path) -> Archive:
 def _open_once(path: Path, modified: int) -> Archive:
     """Open an archive, cached until it is modified: listing a million members takes seconds."""
     return open_archive(path)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a member is hidden, or was added to the archive by macOS."""
+    parts = name.split("/")
+    return parts[0] == "__MACOSX" or any(part.startswith(".") and part != "." for part in parts)
 
 
 def _refuse_outside(path: Path, name: str) -> None:

@@ -116,15 +116,22 @@ def correct_labels(
 def correct_images(images: ImageList, path: Path) -> ImageList:
     """Return images with the labels that a file of corrections states.
 
-    Paths may be those of the list, or begin with its root as ``check`` writes them.
+    Paths may be those of the list, or lead to the images from the current folder as those that
+    ``check`` writes do.
     """
     if images.sets is not None:
         raise InputError(
             f"--corrections {path} states one label per image, but images have several here: "
             "correct the manifest itself."
         )
-    numbers = {os.path.normpath(images.locate(i)): i for i in range(len(images))}
-    numbers |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
-    corrections = [replace(one, path=os.path.normpath(one.path)) for one in read_corrections(path)]
+    known = {os.path.abspath(images.locate(i)): i for i in range(len(images))}
+    known |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
+    corrections = read_corrections(path)
+    numbers = {
+        one.path: known[name]
+        for one in corrections
+        for name in (os.path.abspath(one.path), os.path.normpath(one.path))
+        if name in known
+    }
     labels, kept = correct_labels(corrections, numbers, images.labels, images.class_names)
     return replace(images, labels=labels).select(kept)

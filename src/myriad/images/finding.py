@@ -7,7 +7,7 @@ from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.files import refuse_special
-from myriad.images.archive import COMPRESSED_TARS, open_archive
+from myriad.images.archive import COMPRESSED_TARS, is_hidden, open_archive
 from myriad.images.folder import (
     is_valid_unicode,
     label_by_folders,
@@ -93,7 +93,7 @@ def list_archive(path: Path) -> ImageList:
     """List the images of an archive; an outer folder around all others is ignored."""
     archive = open_archive(path)
     readable = [name for name in archive.sizes if is_valid_unicode(name)]
-    visible = [name for name in readable if not _is_hidden(name)]
+    visible = [name for name in readable if not is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images ({FORMATS}).")
@@ -113,12 +113,6 @@ def list_archive(path: Path) -> ImageList:
         ignored=len(archive.sizes) - len(paths),
         warnings=warnings,
     )
-
-
-def _is_hidden(name: str) -> bool:
-    """Return whether a member is hidden, or was added to the archive by macOS."""
-    parts = name.split("/")
-    return parts[0] == "__MACOSX" or any(part.startswith(".") and part != "." for part in parts)
 
 
 def _count_wrappers(paths: list[str]) -> int:
