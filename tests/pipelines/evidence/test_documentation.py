@@ -16,6 +16,16 @@ def test_settings_are_written_for_readers():
     assert "| signature choice | both |" in card
 
 
+def test_what_accuracy_was_measured_on():
+    assert "On 24 validation images:" in write_card("birds", MEASURES, {})
+    assert "On 24 held-out rows:" in write_card("birds", MEASURES, {}, items="held-out rows")
+    nothing = Measures(0, 0, 0, 12, (float("nan"),) * 10, (float("nan"),) * 10)
+    card = write_card("birds", nothing, {"merged": ["gull", "tern"]})
+    assert "Not measured: no validation images were held out." in card
+    assert "top-1" not in card
+    assert "| merged | gull, tern |" in card
+
+
 def test_names_are_escaped_in_text_but_not_in_code():
     card = write_card("my_birds #2", MEASURES, {"signature": "a|b_c"})
     assert card.startswith("# my&#95;birds &#35;2\n")

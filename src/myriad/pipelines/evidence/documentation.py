@@ -42,14 +42,9 @@ A model that ranks {classes:,} classes, made by myriad.
 |---|---|
 {facts}
 
-## Accuracy on {n:,} validation images
+## Accuracy
 
-| in % | top-1 | top-5 |
-|---|---|---|
-| over samples | {top1} | {top5} |
-| mean over classes | {class_top1} | {class_top5} |
-{several}
-Settings may have been chosen by the accuracy on these images, so other images may do worse.
+{accuracy}
 
 ## Use
 
@@ -62,6 +57,15 @@ or in Python:
 
 `model.safetensors` holds all arrays, `config.json` settings and class names. Loading runs no code.
 """
+ACCURACY = """On {n:,} {items}:
+
+| in % | top-1 | top-5 |
+|---|---|---|
+| over samples | {top1} | {top5} |
+| mean over classes | {class_top1} | {class_top5} |
+{several}
+Settings may have been chosen by the accuracy on these {items}, so other images may do worse."""
+UNMEASURED = "Not measured: no {items} were held out."
 SEVERAL = """
 Images may have several labels, and count as right where one of them is ranked first, or among the
 first five. The mean average precision over labels is {map:.1f} %.
@@ -258,8 +262,10 @@ def _open_archive(path: Path) -> Archive:
     return open_archive(path)
 
 
-def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
-    """Return the text of a model card."""
+def write_card(
+    title: str, measures: Measures, facts: Mapping[str, Any], *, items: str = "validation images"
+) -> str:
+    """Return the text of a model card; `items` says what the accuracy was measured on."""
     found = measures.to_json()
     numbers = {
         key: "-" if found[key] is None else f"{found[key]:.1f}"
@@ -268,21 +274,25 @@ def write_card(title: str, measures: Measures, facts: Mapping[str, Any]) -> str:
     lines = "\n".join(
         f"| {name.replace('_', ' ')} | {_escape(_spell(value))} |" for name, value in facts.items()
     )
+    accuracy = (ACCURACY if measures.n else UNMEASURED).format(
+        n=measures.n,
+        items=items,
+        several="" if measures.map is None else SEVERAL.format(map=measures.map),
+        **numbers,
+    )
     name = " ".join(title.split())
     return CARD.format(
         title=_escape(title),
         argument=shlex.quote(name),  # inside code, Markdown needs no entities
         literal=json.dumps(name, ensure_ascii=False),
         classes=measures.classes,
-        n=measures.n,
         facts=lines,
-        several="" if measures.map is None else SEVERAL.format(map=measures.map),
-        **numbers,
+        accuracy=accuracy,
     )
 
 
 def _spell(value: Any) -> str:
-    """Return a setting as people read it: yes or no, few digits, a dictionary as a list."""
+    """Return a setting as people read it: yes or no, few digits, items with commas."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -292,6 +302,8 @@ def _spell(value: Any) -> str:
             return sentence
         case dict():
             return ", ".join(f"{name} {_spell(inner)}" for name, inner in value.items())
+        case list():
+            return ", ".join(map(_spell, value))
         case _:
             return str(value)
 
