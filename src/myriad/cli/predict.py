@@ -132,11 +132,16 @@ def suggest(
         )
         if csv is not None:
             write_suggestions(suggested, csv)
+            run.progress.note(
+                f"Images to label written to {csv}: fill in the column label, and the file is a "
+                "manifest for extend or train."
+            )
         if page is not None:
             from myriad.pipelines.evidence.documentation import read_picture
             from myriad.report.label_page import write_label_page
 
             write_label_page(suggested, page, title=model.name, read_image=read_picture)
+            run.progress.note(f"Pictures of them written to {page}.")
     return suggested
 
 

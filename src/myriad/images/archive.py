@@ -18,6 +18,7 @@ from myriad.images.reading import BadImage, refuse_large_file
 
 _TAIL_BYTES = 1 << 20
 _ENCRYPTED = 1  # bit of the flags of a member
+ARCHIVES = (".zip", ".tar", ".parquet")
 COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
 
 
@@ -163,7 +164,8 @@ def open_archive(path: Path) -> Archive:
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except Exception as error:
-        raise InputError(f"{path} is damaged or not an archive: {error}.") from None
+        reason = str(error).rstrip(".")
+        raise InputError(f"{path} is damaged or not an archive: {reason}.") from None
 
 
 @lru_cache(maxsize=2)

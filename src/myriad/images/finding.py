@@ -7,7 +7,7 @@ from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.files import refuse_special
-from myriad.images.archive import COMPRESSED_TARS, is_hidden, open_archive
+from myriad.images.archive import ARCHIVES, COMPRESSED_TARS, is_hidden, open_archive
 from myriad.images.folder import (
     is_valid_unicode,
     label_by_folders,
@@ -150,10 +150,15 @@ def list_inputs(arguments: list[str], *, every: float | None = None) -> list[Pat
             inputs.extend(_expand(_read_list(path), every))
         elif is_video_name(argument) and os.path.isfile(path):
             inputs.extend(_list_video(path, every))
-        elif os.path.lexists(path):
-            inputs.append(path)
-        else:
+        elif not os.path.lexists(path):
             raise InputError(f"{argument} does not exist.")
+        elif argument.lower().endswith((*ARCHIVES, *COMPRESSED_TARS, ".csv")):
+            raise InputError(
+                f"{argument} is neither an image, a folder nor a list of paths (.txt): unpack an "
+                "archive to a folder, and write the paths of a manifest to a list."
+            )
+        else:
+            inputs.append(path)
     return inputs
 
 

@@ -23,7 +23,7 @@ def render_label_page(suggested: Suggested, *, title: str, read_image: ReadImage
     """Return the page as text."""
     thumbnails = Thumbnails(read_image)
     groups = [
-        ("unsure", "Images to label", suggested.images),
+        ("informative", "Images to label", suggested.images),
         ("novel", "Unlike all classes", suggested.novel),
     ]
     sections = [

@@ -37,6 +37,16 @@ def test_images_are_sorted(tmp_path, images, copy):
     assert (out / "cat" / "a.jpg").is_symlink() != copy
 
 
+@pytest.mark.parametrize("copy", [False, True])
+def test_images_of_the_same_content_are_all_sorted(tmp_path, images, copy):
+    images[1].write_bytes(images[0].read_bytes())
+    for _ in range(2):
+        sort_images(
+            [predict(path, "cat") for path in images[:2]], tmp_path / "out", ["cat"], copy=copy
+        )
+        assert len(list((tmp_path / "out" / "cat").iterdir())) == 2
+
+
 def test_frames_are_written(tmp_path):
     path = write_video(tmp_path / "clip.avi")
     for _ in range(2):  # a second time adds nothing
@@ -66,7 +76,10 @@ def test_labels_have_folders_of_their_own(tmp_path, images):
         "cafe\u0301-2",
     ]
     # The class called unknown is not the folder of rejected images.
-    predictions = [predict(images[0], "unknown", unknown=False), predict(images[1], "x", unknown=True)]
+    predictions = [
+        predict(images[0], "unknown", unknown=False),
+        predict(images[1], "x", unknown=True),
+    ]
     sort_images(predictions, tmp_path / "sorted", ["unknown", "x"])
     assert (tmp_path / "sorted" / "unknown-2" / "a.jpg").read_text() == "one/a.jpg"
     assert (tmp_path / "sorted" / "unknown" / "a.jpg").read_text() == "two/a.jpg"

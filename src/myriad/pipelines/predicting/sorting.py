@@ -7,7 +7,7 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,7 @@ def sort_images(
     rejects = any("unknown" in prediction for prediction in predictions)
     folders = name_folders(class_names, taken=[UNKNOWN] if rejects else [])
     counts: Counter[str] = Counter()
+    done: set[Path] = set()
     for prediction in predictions:
         source = Path(prediction["path"])
         rejected = prediction.get("unknown")
@@ -62,8 +63,9 @@ def sort_images(
         is_frame = split_frame(str(source)) is not None
         name = f"{source.name}.png" if is_frame else source.name
         content = ImageFiles(Path(), [str(source)]).read(0) if is_frame else source
-        path = _find_name(target, name, content)
-        if path is None:
+        path = _find_name(target, name, content, done)
+        done.add(path)
+        if os.path.lexists(path):
             continue
         if isinstance(content, Path) and not copy:
             path.symlink_to(os.path.abspath(source))
@@ -103,14 +105,19 @@ def _fold(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _find_name(folder: Path, name: str, source: Path | bytes) -> Path | None:
-    """Return a path in a folder that no other file has; None if the image is already there."""
+def _find_name(folder: Path, name: str, source: Path | bytes, done: Container[Path]) -> Path:
+    """Return the path of an image in a folder: where an earlier run put it, or one that is free.
+
+    Parameters
+    ----------
+    done : paths of other images, which may have the same content.
+    """
     stem, suffix = os.path.splitext(name)
     number = 1
     path = folder / name
     while os.path.lexists(path):
-        if os.path.exists(path) and _is_same(path, source):
-            return None
+        if path not in done and os.path.exists(path) and _is_same(path, source):
+            break
         number += 1
         path = folder / f"{stem}-{number}{suffix}"
     return path
