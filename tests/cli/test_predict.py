@@ -106,7 +106,12 @@ def test_images_to_label_next(capsys, photos, tmp_path):
     assert csv.read_text().startswith("path,label,kind,suggested")
     assert "data:image/jpeg" in page.read_text()
     assert "to label next" in call(capsys, "predict", *words).out
-    for more in (["--resume"], ["--sort-into", tmp_path / "x"], ["--parquet", tmp_path / "x"]):
+    for more in (
+        ["--resume"],
+        ["--sort-into", tmp_path / "x"],
+        ["--parquet", tmp_path / "x"],
+        ["--coverage", "0.9"],
+    ):
         refused = call_json(capsys, "predict", *words, *more, status=2)
         assert "cannot be combined with --next" in refused["error"]
 

@@ -120,15 +120,16 @@ class ExtensionTask:
         missing = np.setdiff1d(np.arange(n_old), [c for part in parts for c in part.labels])
         if stores and update and len(missing):
             raise InputError(
-                f"The rows of --store lack {len(missing)} classes of {path}, "
-                f"{folder.class_names[missing[0]]!r} first: to update all classes, give the stores "
+                f"The rows of --store lack classes of {path}: {len(missing):,}, "
+                f"{folder.class_names[missing[0]]!r} first. To update all classes, give the stores "
                 "of all its rows."
             )
         keeps_means = folder.calibration is not None and folder.calibration.novelty is not None
         if len(missing) and (keeps_means or not stores):
             parts.append(make_pseudo_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                f"{len(missing):,} old classes have no rows"
+                f"{len(missing):,} old {'classes have' if len(missing) > 1 else 'class has'} no "
+                "rows"
                 f"{' in --store' if stores else ''}: class means are used instead, "
                 f"with some loss of accuracy.{'' if stores else advise_store(path)}"
             )
