@@ -35,7 +35,7 @@ def test_evaluate_refuses_rows_of_another_vocabulary(photos, model, tmp_path, ca
     options = ["--components", 8, "--regions", 1, "--seed", 1]
     call_json(capsys, "extract", photos, "--out", tmp_path / "rows", *options)
     refused = call_json(capsys, "evaluate", model, tmp_path / "rows", status=2)
-    assert "another vocabulary" in refused["error"]
+    assert "another signature or vocabulary" in refused["error"]
 
 
 def test_evaluate_counts_unknown_classes_as_wrong(photos, model, tmp_path, capsys):

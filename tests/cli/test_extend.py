@@ -46,7 +46,9 @@ def test_a_model_grows_and_shrinks(capsys, model, more, tmp_path):
     assert merged["classes"] == 13
     assert load_model(tmp_path / "merged").class_names[0] == "both"
     shown = call(capsys, "forget", out, names[0], "--out", tmp_path / "fewer", "--overwrite")
-    assert names[0] in shown.out
+    assert f"Removed        {names[0]}" in shown.out
+    words[-1] = tmp_path / "again"
+    assert "Into           both" in call(capsys, *words).out
 
 
 def test_bad_input_is_refused(capsys, model, more, tmp_path):

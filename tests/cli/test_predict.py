@@ -76,6 +76,8 @@ def test_files_and_folders_of_predictions(capsys, model, photos, tmp_path, monke
     journal = tmp_path / ".p.csv.journal"
     assert len(journal.read_text().splitlines()) == 2
     call(capsys, "predict", *words, "-k", "3", "--resume", status=2)
+    again = call(capsys, "predict", *words, "-k", "2", status=2)
+    assert "p.csv was being written when a run was interrupted. Use --resume" in again.err
     shown = call(capsys, "predict", *words, "-k", "2", "--resume", "--json")
     assert json.loads(shown.out)["predictions"] == found["predictions"]
     assert f"Predictions written to {tmp_path / 'p.csv'}." in shown.err
@@ -104,7 +106,12 @@ def test_images_to_label_next(capsys, photos, tmp_path):
     assert csv.read_text().startswith("path,label,kind,suggested")
     assert "data:image/jpeg" in page.read_text()
     assert "to label next" in call(capsys, "predict", *words).out
-    for more in (["--resume"], ["--sort-into", tmp_path / "x"], ["--parquet", tmp_path / "x"]):
+    for more in (
+        ["--resume"],
+        ["--sort-into", tmp_path / "x"],
+        ["--parquet", tmp_path / "x"],
+        ["--coverage", "0.9"],
+    ):
         refused = call_json(capsys, "predict", *words, *more, status=2)
         assert "cannot be combined with --next" in refused["error"]
 

@@ -30,8 +30,21 @@ def test_labels_are_corrected_and_images_left_out(images, write):
     assert found.fingerprint() != images.fingerprint()
 
 
+def test_a_class_without_images_is_left_out(images, write):
+    found = correct_images(images, write("Path, Label\ncat/1.png,dog\ncat/2.png,\n"))
+    assert found.class_names == ["dog"]
+    assert found.labels.tolist() == [0, 0]
+
+
 def test_the_file_that_check_writes_is_read(images, write):
     text = f"path,label,given,suggested,score\n{images.locate(0)},dog,cat,dog,3.2\n"
+    assert correct_images(images, write(text)).labels.tolist() == [1, 0, 1]
+
+
+def test_paths_may_be_relative_to_the_current_folder(images, write, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    text = "path,label\n../photos/cat/1.png,dog\n"
     assert correct_images(images, write(text)).labels.tolist() == [1, 0, 1]
 
 

@@ -79,6 +79,12 @@ class TestListInputs:
         with pytest.raises(InputError, match=r"does not exist\."):
             list_inputs(["a.png", name])
 
+    @pytest.mark.parametrize("name", ["a.zip", "a.TAR", "a.tar.gz", "a.parquet", "a.csv"])
+    def test_archives_and_manifests(self, here, name):
+        (here / name).touch()
+        with pytest.raises(InputError, match="neither an image, a folder nor a list"):
+            list_inputs([name])
+
     def test_folder_without_images(self, here):
         (here / "empty").mkdir()
         with pytest.raises(InputError, match="holds no images"):

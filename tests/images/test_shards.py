@@ -72,6 +72,13 @@ class TestWebDataset:
         other = pickle.loads(pickle.dumps(images.files(range(8))))
         assert other.read(7) == PNG
 
+    def test_hidden_members_are_ignored(self, tmp_path):
+        members = [("0.png", PNG), ("0.cls", "cat"), ("1.png", PNG), ("1.cls", "dog")]
+        hidden = [(f"./._{name}", b"\0\5\x16\7") for name, _ in members]  # as macOS packs them
+        images = find_images(pack(tmp_path / "a.tar", [*members, *hidden]))
+        assert images.paths == ["0.png", "1.png"]
+        assert labels_of(images) == ["cat", "dog"]
+
     def test_a_folder_per_class_stays_one(self, tmp_path):
         members = [("a/1.png", PNG), ("b/1.png", PNG), ("a/notes.txt", "x"), ("1.txt", "y")]
         assert find_images(pack(tmp_path / "a.tar", members)).class_names == ["a", "b"]

@@ -263,7 +263,7 @@ MODEL_CASES = [
         "evaluate: rows of another vocabulary",
         "evaluate model other.store",
         2,
-        "other.store were made with another vocabulary",
+        "other.store were made with another signature or vocabulary",
         lambda h, r: [trained()(h, r), copy(r / "other.store", h / "other.store")],
     ),
     Case(

@@ -71,7 +71,7 @@ def show(result: Result, run: Run) -> None:
     corrections: tuple[Any, ...] = ()
     if checked.labels is not None:
         paths["Labels"] = checked.labels.file
-        if len(checked.labels.wrong) and checked.fixed is None:
+        if len(checked.labels.wrong):
             corrections = ("--corrections", checked.labels.file)
     commands.append(("myriad", "train", source, "--out", "MODEL", *corrections))
     print_summary(paths, commands)

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 
 def show(changed: Relabelled, run: Run) -> None:
-    """Print how many classes are left."""
+    """Print what was changed, and how many classes there are now."""
+    labels = ", ".join(changed.changed)
     print_facts(
         {
-            "Labels": ", ".join(changed.changed),
+            **({"Removed": labels} if changed.into is None else {"Merged": labels}),
+            **({} if changed.into is None else {"Into": changed.into}),
             "Classes": len(changed.class_names),
             **describe_calibration(changed.calibration),
         }
     )
-    print_summary({"Model": changed.model})
+    print_summary({"Model": changed.model}, [("myriad", "evaluate", changed.model, "DATA")])
 
 
 @verb(show=show, writes=True)

@@ -84,21 +84,26 @@ def show_entry(entry: dict[str, Any]) -> str:
 
 
 def show_suggested(suggested: Suggested) -> None:
-    """Print the images to label."""
-    rows = [
-        [
-            image["path"],
-            image["kind"],
-            f"{image['suggested']} ({100 * image['probability']:.1f} %)",
-            f"{image['second']} ({100 * image['second_probability']:.1f} %)"
-            if "second" in image
-            else "",
+    """Print the images to label, and those unlike all classes."""
+    n, n_novel, noun = len(suggested.images), len(suggested.novel), suggested.noun
+    titles = (
+        f"{n:,} of {suggested.considered:,} {noun}s to label next",
+        f"{n_novel:,} {noun}{'s' * (n_novel != 1)} unlike all classes",
+    )
+    for title, images in zip(titles, (suggested.images, suggested.novel), strict=True):
+        rows = [
+            [
+                image["path"],
+                f"{image['suggested']} ({100 * image['probability']:.1f} %)",
+                f"{image['second']} ({100 * image['second_probability']:.1f} %)"
+                if "second" in image
+                else "",
+            ]
+            for image in images
         ]
-        for image in [*suggested.images, *suggested.novel]
-    ]
-    title = f"{len(suggested.images):,} of {suggested.considered:,} {suggested.noun}s to label next"
-    title += f", and {len(suggested.novel):,} unlike all classes" if suggested.novel else ""
-    print_table([suggested.noun.capitalize(), "Kind", "Suggested", "Second"], rows, title=title)
+        if rows:
+            header = [noun.capitalize(), "Suggested", "Second"]
+            print_table(header, rows, title=title, records=True)
 
 
 def suggest(
@@ -132,11 +137,16 @@ def suggest(
         )
         if csv is not None:
             write_suggestions(suggested, csv)
+            run.progress.note(
+                f"Images to label written to {csv}: fill in the column label, and the file is a "
+                "manifest for extend or train."
+            )
         if page is not None:
             from myriad.pipelines.evidence.documentation import read_picture
             from myriad.report.label_page import write_label_page
 
             write_label_page(suggested, page, title=model.name, read_image=read_picture)
+            run.progress.note(f"Pictures of them written to {page}.")
     return suggested
 
 
@@ -202,10 +212,14 @@ def predict(
     Example: myriad predict birds heron.jpg -k 3
     """
     if next_ is not None:
+        from myriad.pipelines.predicting.decision_options import DecisionOptions
+
         others = {"--parquet": parquet, "--sort-into": sort_into, "--resume": run.resume or None}
         for option, given in others.items():
             if given is not None:
                 raise InputError(f"{option} cannot be combined with --next.")
+        if deciding() != DecisionOptions():
+            raise InputError("--coverage, --reject and the like cannot be combined with --next.")
         files = {"csv": csv, "page": page}
         return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
     if page is not None or store:

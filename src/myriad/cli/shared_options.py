@@ -13,7 +13,7 @@ import typer
 from myriad.cli.verb import OptionPanel
 from myriad.codes.registry import CODES, CodeOptions, code_options
 from myriad.descriptors.registry import DESCRIPTORS
-from myriad.options import Option, options_of
+from myriad.options import Option, make_from_options, options_of
 from myriad.pipelines.describing.options import (
     default_ratios,
     extraction_options,
@@ -158,11 +158,15 @@ def choose_extraction(*names: str) -> Any:
     return list_options("read_extraction", chosen, make_extract_options)
 
 
+_DECISIONS = options_of(DecisionOptions)
+
+
 def _read_decisions(given: dict[str, Any]) -> DecisionOptions:
-    return DecisionOptions(**given)
+    flags = {name: known.flag for name, known in _DECISIONS.items()}
+    return make_from_options(DecisionOptions, given, names=flags)
 
 
-read_decisions = list_options("read_decisions", options_of(DecisionOptions), _read_decisions)
+read_decisions = list_options("read_decisions", _DECISIONS, _read_decisions)
 """The options of what is decided for a row."""
 Deciding = Callable[[], DecisionOptions]
 

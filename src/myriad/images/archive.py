@@ -17,6 +17,8 @@ from myriad.files import refuse_special
 from myriad.images.reading import BadImage, refuse_large_file
 
 _TAIL_BYTES = 1 << 20
+_ENCRYPTED = 1  # bit of the flags of a member
+ARCHIVES = (".zip", ".tar", ".parquet")
 COMPRESSED_TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst")
 
 
@@ -48,7 +50,7 @@ class Archive(ABC):
         """Return the bytes of a member; called by one thread at a time."""
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member; `BadImage` if it is damaged, encrypted or too large."""
+        """Return the content of a member; `BadImage` if it is damaged or too large."""
         if name not in self.sizes:
             raise BadImage("missing from the archive")
         refuse_large_file(self.sizes[name])
@@ -57,9 +59,8 @@ class Archive(ABC):
                 data = self._read(name)
         except BadImage:
             raise
-        except Exception as error:  # damaged archives raise many kinds of exceptions
-            detail = "encrypted" if "encrypted" in str(error) else "damaged"
-            raise BadImage(f"{detail} member of the archive") from None
+        except Exception:  # damaged archives raise many kinds of exceptions
+            raise BadImage("damaged member of the archive") from None
         if len(data) != self.sizes[name]:
             raise BadImage("truncated archive")
         return data
@@ -74,6 +75,8 @@ class ZipArchive(Archive):
 
     def _index(self) -> None:
         self._zip = zipfile.ZipFile(self.path)
+        if any(member.flag_bits & _ENCRYPTED for member in self._zip.infolist()):
+            raise InputError(f"{self.path} is encrypted: unpack it to a folder first.")
         self.sizes = {
             member.filename: member.file_size
             for member in self._zip.infolist()
@@ -161,13 +164,20 @@ def open_archive(path: Path) -> Archive:
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror or error}.") from None
     except Exception as error:
-        raise InputError(f"{path} is damaged or not an archive: {error}.") from None
+        reason = str(error).rstrip(".")
+        raise InputError(f"{path} is damaged or not an archive: {reason}.") from None
 
 
 @lru_cache(maxsize=2)
 def _open_once(path: Path, modified: int) -> Archive:
     """Open an archive, cached until it is modified: listing a million members takes seconds."""
     return open_archive(path)
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a member is hidden, or was added to the archive by macOS."""
+    parts = name.split("/")
+    return parts[0] == "__MACOSX" or any(part.startswith(".") and part != "." for part in parts)
 
 
 def _refuse_outside(path: Path, name: str) -> None:

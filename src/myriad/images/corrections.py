@@ -50,12 +50,13 @@ def read_corrections(path: Path) -> list[Correction]:
 def _read_lines(path: Path, reader: csv.DictReader[str]) -> list[Correction]:
     found, seen = [], set()
     try:
-        names = reader.fieldnames or []
+        names = [name.strip().lower() for name in reader.fieldnames or []]
+        reader.fieldnames = names
         for name in ("path", "label"):
             if names.count(name) != 1:
                 raise InputError(
-                    f"{path}, line 1: corrections have one column path and one column label, not "
-                    f"{', '.join(names) or 'an empty line'}."
+                    f"{path}, line 1: corrections have one column path and one column label, "
+                    f"separated by commas, not {', '.join(names) or 'an empty line'}."
                 )
         for cells in reader:
             where = f"{path}, line {reader.line_num}"
@@ -116,15 +117,26 @@ def correct_labels(
 def correct_images(images: ImageList, path: Path) -> ImageList:
     """Return images with the labels that a file of corrections states.
 
-    Paths may be those of the list, or begin with its root as ``check`` writes them.
+    Classes that have no image any more are left out.
+
+    Paths may be those of the list, or lead to the images from the current folder as those that
+    ``check`` writes do.
     """
     if images.sets is not None:
         raise InputError(
             f"--corrections {path} states one label per image, but images have several here: "
             "correct the manifest itself."
         )
-    numbers = {os.path.normpath(images.locate(i)): i for i in range(len(images))}
-    numbers |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
-    corrections = [replace(one, path=os.path.normpath(one.path)) for one in read_corrections(path)]
+    known = {os.path.abspath(images.locate(i)): i for i in range(len(images))}
+    known |= {os.path.normpath(name): i for i, name in enumerate(images.paths)}
+    corrections = read_corrections(path)
+    numbers = {
+        one.path: known[name]
+        for one in corrections
+        for name in (os.path.abspath(one.path), os.path.normpath(one.path))
+        if name in known
+    }
     labels, kept = correct_labels(corrections, numbers, images.labels, images.class_names)
-    return replace(images, labels=labels).select(kept)
+    present, labels[kept] = np.unique(labels[kept], return_inverse=True)
+    names = [images.class_names[c] for c in present]
+    return replace(images, labels=labels, class_names=names).select(kept)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from myriad.errors import InputError
 from myriad.files import refuse_special
-from myriad.images.archive import COMPRESSED_TARS, open_archive
+from myriad.images.archive import ARCHIVES, COMPRESSED_TARS, is_hidden, open_archive
 from myriad.images.folder import (
     is_valid_unicode,
     label_by_folders,
@@ -93,7 +93,7 @@ def list_archive(path: Path) -> ImageList:
     """List the images of an archive; an outer folder around all others is ignored."""
     archive = open_archive(path)
     readable = [name for name in archive.sizes if is_valid_unicode(name)]
-    visible = [name for name in readable if not _is_hidden(name)]
+    visible = [name for name in readable if not is_hidden(name)]
     paths = sorted(name for name in visible if is_image_name(name))
     if not paths:
         raise InputError(f"{path} holds no images ({FORMATS}).")
@@ -113,12 +113,6 @@ def list_archive(path: Path) -> ImageList:
         ignored=len(archive.sizes) - len(paths),
         warnings=warnings,
     )
-
-
-def _is_hidden(name: str) -> bool:
-    """Return whether a member is hidden, or was added to the archive by macOS."""
-    parts = name.split("/")
-    return parts[0] == "__MACOSX" or any(part.startswith(".") and part != "." for part in parts)
 
 
 def _count_wrappers(paths: list[str]) -> int:
@@ -156,10 +150,15 @@ def list_inputs(arguments: list[str], *, every: float | None = None) -> list[Pat
             inputs.extend(_expand(_read_list(path), every))
         elif is_video_name(argument) and os.path.isfile(path):
             inputs.extend(_list_video(path, every))
-        elif os.path.lexists(path):
-            inputs.append(path)
-        else:
+        elif not os.path.lexists(path):
             raise InputError(f"{argument} does not exist.")
+        elif argument.lower().endswith((*ARCHIVES, *COMPRESSED_TARS, ".csv")):
+            raise InputError(
+                f"{argument} is neither an image, a folder nor a list of paths (.txt): unpack an "
+                "archive to a folder, and write the paths of a manifest to a list."
+            )
+        else:
+            inputs.append(path)
     return inputs
 
 

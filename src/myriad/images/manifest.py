@@ -161,7 +161,7 @@ def _check_row(where: str, name: str, label: str, split: str, several: SeveralLa
     if not name:
         raise InputError(f"{where}: the path is empty.")
     if not label and several.separator is None:
-        raise InputError(f"{where}: the label is empty.")
+        raise InputError(f"{where}: the label is empty. Fill it in, or remove the line.")
     if split and split.lower() not in SPLITS:
         raise InputError(f"{where}: split is {split!r}; it must be train, val, test or empty.")
 

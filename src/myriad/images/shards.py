@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.images.archive import Archive, open_archive
+from myriad.images.archive import Archive, is_hidden, open_archive
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.parquet import ParquetArchive
 from myriad.images.webdataset import read_labels
@@ -64,7 +64,8 @@ def list_shards(source: Path) -> ImageList:
         if isinstance(shard, ParquetArchive):
             members, found = list(shard.sizes), shard.read_labels()
         else:
-            members = sorted(member for member in shard.sizes if is_image_name(member))
+            visible = (member for member in shard.sizes if not is_hidden(member))
+            members = sorted(filter(is_image_name, visible))
             found = read_labels(shard, members)
         paths += [f"{name}/{member}" if name else member for member in members]
         labels += found

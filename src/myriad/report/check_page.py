@@ -79,7 +79,7 @@ def render_check_report(checked: Checked, *, read_image: ReadImage = read_pictur
         n_labels=0 if checked.labels is None else len(checked.labels.wrong),
         labels_file="" if checked.labels is None else clean_text(checked.labels.file.name),
         twins=_list_twins(checked),
-        alike=[[clean_text(name) for name in names] for names in checked.alike],
+        alike=[[repr(clean_text(name)) for name in names] for names in checked.alike],
         splits=[split or f"{sample.noun}s" for split in splits],
         classes=[
             (clean_text(name), [int(count[c]) for count in counts])

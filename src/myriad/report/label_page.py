@@ -23,7 +23,7 @@ def render_label_page(suggested: Suggested, *, title: str, read_image: ReadImage
     """Return the page as text."""
     thumbnails = Thumbnails(read_image)
     groups = [
-        ("unsure", f"{suggested.noun.capitalize()}s to label", suggested.images),
+        ("informative", f"{suggested.noun.capitalize()}s to label", suggested.images),
         ("novel", "Unlike all classes", suggested.novel),
     ]
     sections = [

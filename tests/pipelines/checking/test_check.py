@@ -151,16 +151,20 @@ def test_wrong_labels_are_listed_and_can_be_given_back(tmp_path):
         image[top : top + 16] += np.uint8(100)
         label = "abc"[number % 3] if number else "b"
         write(tmp_path / "photos" / label / f"{number}.png", image)
-    checked = check(tmp_path / "photos", tmp_path / "out", labels=True)
+    wrong = tmp_path / "photos" / "b" / "0.png"
+    wrong.with_name("0-copy.png").write_bytes(wrong.read_bytes())
+    fixed = tmp_path / "fixed.csv"
+    checked = check(tmp_path / "photos", tmp_path / "out", labels=True, fix=fixed)
     with checked.labels.file.open(newline="") as stream:
         lines = list(csv.DictReader(stream))
-    assert lines[0]["path"].endswith("b/0.png")
+    assert lines[0]["path"].endswith("b/0-copy.png")
     assert (lines[0]["given"], lines[0]["suggested"], lines[0]["label"]) == ("b", "a", "a")
     assert kinds(checked)["labels"].count == len(lines)
-    images = find_images(tmp_path / "photos")
-    corrected = correct_images(images, checked.labels.file)
-    at = images.paths.index("b/0.png")
-    assert corrected.class_names[corrected.labels[at]] == "a"
+    for data, path in ((tmp_path / "photos", "b/0-copy.png"), (fixed, "photos/b/0-copy.png")):
+        images = find_images(data)  # the fixed manifest lacks the other copy, and so does the list
+        corrected = correct_images(images, checked.labels.file)
+        at = images.paths.index(path)
+        assert corrected.class_names[corrected.labels[at]] == "a"
 
 
 @pytest.mark.parametrize(

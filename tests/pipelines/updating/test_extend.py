@@ -225,7 +225,7 @@ class TestBadInput:
 
     def test_an_update_without_all_rows(self, here, tmp_path):
         some = write_store(tmp_path / "some", "abc")
-        options = {"old": [some], "update": True, "match": "lack 5 classes of .*, 'd' first"}
+        options = {"old": [some], "update": True, "match": "lack classes of .*: 5, 'd' first"}
         self.refused(here / "model", here / "new", tmp_path / "m", **options)
 
     def test_images_for_a_model_of_rows(self, here, tmp_path):

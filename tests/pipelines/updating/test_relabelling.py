@@ -24,7 +24,9 @@ def test_forget(model, tmp_path):
     assert after.class_names == ["bee", "cow", "elk"]
     assert np.array_equal(after.model.weights, before.model.weights[[1, 2, 4]])
     assert 150 < found.calibration.n_rows < 300
-    assert after.settings["forgot"] == ["dog", "ant"]
+    assert after.settings["forgotten_classes"] == 2
+    for path in (tmp_path / "fewer").glob("*"):
+        assert b"dog" not in path.read_bytes()
     assert found.to_json()["classes"] == 3
 
 

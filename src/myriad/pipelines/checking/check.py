@@ -34,7 +34,11 @@ from myriad.errors import InputError, WorkError
 from myriad.images import find_images
 from myriad.pipelines.checking.image_scan import Scan, scan_images
 from myriad.pipelines.checking.labels import CheckedLabels, check_labels, find_label_faults
-from myriad.pipelines.checking.manifest_fixing import check_fixable, write_fixed
+from myriad.pipelines.checking.manifest_fixing import (
+    check_fixable,
+    choose_kept,
+    write_fixed,
+)
 from myriad.pipelines.outputs import check_file_output, locks_output, prepare_results
 from myriad.progress import SILENT, Progress
 from myriad.signatures.registry import NETWORK, open_network
@@ -212,10 +216,13 @@ def check(
         facts = describe_files(scan)
     groups = group_duplicates(pairs, sample)
     alike = find_alike_names(sample.class_names)
+    kept = np.ones(len(sample), bool)
+    if fix is not None and scan is not None:
+        kept = choose_kept(scan.images, pairs, groups)
     checked = None
     if labels:
         checked = check_labels(
-            rows, sample, groups, out / LABELS, seed=seed, threads=threads, progress=progress
+            rows, sample, groups, out / LABELS, kept, seed=seed, threads=threads, progress=progress
         )
     findings = [
         *find_bad(sample),
@@ -224,9 +231,8 @@ def check(
         *find_label_faults(sample, checked),
         *find_odd_images(odd, usual),
     ]
-    n_fixed = 0
     if fix is not None and scan is not None:
-        n_fixed = write_fixed(scan.images, pairs, groups, fix)
+        write_fixed(scan.images, kept, groups, fix)
     return Checked(
         data,
         sample,
@@ -239,7 +245,7 @@ def check(
         out,
         time.perf_counter() - began,
         fix,
-        n_fixed,
+        int(kept.sum()),
         alike,
     )
 

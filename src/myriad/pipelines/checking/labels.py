@@ -59,19 +59,27 @@ def check_labels(
     sample: Sample,
     groups: Sequence[DuplicateGroup],
     file: Path,
+    kept: NDArray[np.bool_],
     *,
     seed: int,
     threads: int | None,
     progress: Progress,
 ) -> CheckedLabels:
-    """Rank the labels of all rows, and write those that are probably wrong to a CSV file."""
+    """Rank the labels of all rows, and write those that are probably wrong to a CSV file.
+
+    Parameters
+    ----------
+    kept : which rows may be listed; a fixed manifest lacks the others.
+    """
     method = Automatic(seed=seed, search="quick")
     context = Context(threads=threads, progress=progress)
     n_classes = len(sample.class_names)
     ranked, held = find_label_errors(
         method, group_rows(rows, groups), n_classes=n_classes, context=context
     )
-    checked = CheckedLabels(ranked, ranked.list_wrong(), find_twins(held, n_classes), file)
+    wrong = ranked.list_wrong()
+    wrong = wrong[kept[ranked.held.numbers[wrong]]]
+    checked = CheckedLabels(ranked, wrong, find_twins(held, n_classes), file)
     write_suggestions(sample, checked)
     return checked
 
@@ -126,15 +134,16 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
     if checked is None:
         return []
     findings, n_wrong = [], len(checked.wrong)
-    certain = (int(checked.ranked.likely.sum()), int(checked.ranked.sure.sum()))
+    ranked = checked.ranked
+    certain = (int(ranked.likely[checked.wrong].sum()), int(ranked.sure[checked.wrong].sum()))
     if n_wrong:
-        share = 100.0 * n_wrong / len(checked.ranked.held)
+        share = 100.0 * n_wrong / len(ranked.held)
         findings.append(
             Finding(
                 "labels",
                 False,
                 n_wrong,
-                f"{n_wrong:,} of {len(checked.ranked.held):,} labels ({share:.1f} %) may be wrong: "
+                f"{n_wrong:,} of {len(ranked.held):,} labels ({share:.1f} %) may be wrong: "
                 "cross-validated models are more confident in another label. "
                 f"{count_certain(*certain)}Keep the lines of {checked.file} that are correct, "
                 "then train with --corrections.",

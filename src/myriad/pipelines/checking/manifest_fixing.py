@@ -72,21 +72,19 @@ def join_groups(images: ImageList, groups: Sequence[DuplicateGroup]) -> NDArray[
 
 def write_fixed(
     images: ImageList,
-    pairs: Sequence[DuplicatePair],
+    kept: NDArray[np.bool_],
     groups: Sequence[DuplicateGroup],
     path: Path,
-) -> int:
-    """Write a manifest with the columns path, label, split and group; return its number of images.
+) -> None:
+    """Write a manifest of the images that are kept: path, label, split and group.
 
     Paths are relative to the folder of the manifest, as ``train`` reads them.
     """
-    kept = np.flatnonzero(choose_kept(images, pairs, groups))
     # Groups are joined through images that stay: one that is left out could join two splits.
-    inside = set(kept.tolist())
     staying = [
         DuplicateGroup(items, one.exact, one.mirrored, one.classes, one.splits)
         for one in groups
-        if len(items := [item for item in one.items if item in inside]) > 1
+        if len(items := [item for item in one.items if kept[item]]) > 1
     ]
     numbers = join_groups(images, staying)
     folder = path.absolute().parent
@@ -96,11 +94,10 @@ def write_fixed(
     ):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["path", "label", "split", "group"])
-        for i in kept.tolist():
+        for i in np.flatnonzero(kept).tolist():
             label = images.class_names[images.labels[i]]
             group = f"g{numbers[i]}" if numbers[i] >= 0 else ""
             writer.writerow([_relate(images.locate(i), folder), label, images.splits[i], group])
-    return len(kept)
 
 
 def _relate(path: str, folder: Path) -> str:

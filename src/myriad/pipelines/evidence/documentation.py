@@ -305,7 +305,7 @@ def write_card(
 
 
 def _spell(value: Any) -> str:
-    """Return a setting as people read it: yes or no, few digits, a dictionary as a list."""
+    """Return a setting as people read it: yes or no, few digits, items with commas."""
     match value:
         case bool():
             return "yes" if value else "no"
@@ -315,6 +315,8 @@ def _spell(value: Any) -> str:
             return sentence
         case dict():
             return ", ".join(f"{name} {_spell(inner)}" for name, inner in value.items())
+        case list():
+            return ", ".join(map(_spell, value))
         case _:
             return str(value)
 

@@ -120,16 +120,16 @@ class Journal:
                 "give the same ones, or --overwrite."
             )
         self.entries = {entry["path"]: entry for entry in lines[1:]}
-        self._stream = self.path.open("w", encoding="utf-8")
-        for line in [key, *lines[1:]]:
-            self._write(line)
+        with atomic_write(self.path) as beside:  # without a last line that was cut short
+            beside.write_text("".join(map(_format, [key, *lines[1:]])), encoding="utf-8")
+        self._stream = self.path.open("a", encoding="utf-8")
 
     def add(self, found: Iterable[dict[str, Any]]) -> None:
         """Append the results for some images."""
         for entry in found:
             self.entries[entry["path"]] = entry
             if self._stream is not None:
-                self._write(entry)
+                self._stream.write(_format(entry))
         if self._stream is not None:
             self._stream.flush()
 
@@ -139,9 +139,6 @@ class Journal:
             self._stream.close()
         if done and self.path is not None:
             self.path.unlink(missing_ok=True)
-
-    def _write(self, line: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(line) + "\n")
 
     def _read(self) -> list[dict[str, Any]]:
         """Return the lines of the file; the last one may have been cut short."""
@@ -153,3 +150,7 @@ class Journal:
             return [json.loads(line) for line in whole]
         except ValueError:
             raise InputError(f"{self.path} is damaged: use --overwrite to start again.") from None
+
+
+def _format(entry: dict[str, Any]) -> str:
+    return json.dumps(entry) + "\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.errors import InputError
-from myriad.pipelines.outputs import check_file_output
+from myriad.pipelines.outputs import EXISTS_HINT, check_file_output
 from myriad.pipelines.predicting.files import Journal, write_csv, write_parquet
 from myriad.pipelines.predicting.predict import Predicted, predict
 from myriad.pipelines.predicting.sorting import check_sorting, sort_images
@@ -36,6 +36,12 @@ class PredictionOutputs:
         """Raise `InputError` if an output may not be written."""
         if resume and self.csv is None and self.parquet is None:
             raise InputError("--resume continues a file: name it with --csv or --parquet.")
+        journal = Journal(self.csv or self.parquet).path
+        if journal is not None and journal.exists() and not (overwrite or resume):
+            raise InputError(
+                f"{self.csv or self.parquet} was being written when a run was interrupted. "
+                f"{EXISTS_HINT}"
+            )
         if self.copy and self.sort_into is None:
             raise InputError("--copy needs --sort-into.")
         for option, path in (("--csv", self.csv), ("--parquet", self.parquet)):
@@ -71,7 +77,9 @@ class PredictionOutputs:
             if self.parquet is not None:
                 write_parquet(predicted.predictions, self.parquet)
             if self.sort_into is not None:
-                counts = sort_images(predicted.predictions, self.sort_into, copy=self.copy)
+                counts = sort_images(
+                    predicted.predictions, self.sort_into, predicted.class_names, copy=self.copy
+                )
                 predicted = replace(predicted, sorted=counts)
             done = True
         finally:

@@ -29,13 +29,20 @@ BLOCK = 1024
 
 @dataclass(frozen=True)
 class Predicted:
-    """The ranked labels of each image, and the images that could not be read."""
+    """The ranked labels of each image, and the images that could not be read.
+
+    Attributes
+    ----------
+    class_names : all labels of the model.
+    sorted : how many images were sorted into the folder of each label.
+    noun : what was ranked, "image" or "row".
+    """
 
     predictions: list[dict[str, Any]]
     bad: list[dict[str, str]]
+    class_names: list[str]
     seconds: float
     sorted: dict[str, int] | None = None
-    """How many images were sorted into the folder of each label."""
     noun: str = "image"
 
     def to_json(self) -> dict[str, Any]:
@@ -82,7 +89,8 @@ def predict(
                 f"{other} is not a file of rows, but other inputs are: give either images or rows."
             )
         ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
-        return Predicted(ranked, [], time.perf_counter() - began, noun="row")
+        seconds = time.perf_counter() - began
+        return Predicted(ranked, [], folder.class_names, seconds, noun="row")
     signature = signature_of(folder)
     journal = journal or Journal()
     listed = [str(path) for path in list_inputs(list(inputs), every=every)]
@@ -108,9 +116,10 @@ def predict(
     predictions = [entry for entry in found if "reason" not in entry]
     bad = [entry for entry in found if "reason" in entry]
     if not predictions:
+        journal.close(done=True)  # nothing in it is worth resuming
         first = "{path} ({reason})".format(**bad[0])
         raise WorkError(f"None of the {len(bad)} images could be read. The first: {first}.")
-    return Predicted(predictions, bad, time.perf_counter() - began)
+    return Predicted(predictions, bad, folder.class_names, time.perf_counter() - began)
 
 
 def rank_rows(

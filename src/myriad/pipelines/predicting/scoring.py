@@ -154,8 +154,8 @@ def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
     recipes = (folder.recipe, store.recipe)
     if None not in recipes and len({fingerprint(recipe) for recipe in recipes if recipe}) > 1:
         raise InputError(
-            f"The rows of {store.path} were made with another vocabulary than the model's, so its "
-            "scores would be meaningless. Use the images themselves."
+            f"The rows of {store.path} were made with another signature or vocabulary than the "
+            "model's, so its scores would be meaningless. Use the images themselves."
         )
     dim = store.dim if store.code is None else store.code.dim
     if dim != folder.model.dim:

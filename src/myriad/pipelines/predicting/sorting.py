@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ from myriad.pipelines.outputs import check_writable, list_entries
 
 UNKNOWN = "unknown"
 """The folder of images that no label is given to."""
+NAME_BYTES = 200
+"""Bytes of a label that the name of its folder has; file systems allow 255."""
 
 
 def check_sorting(folder: Path, *, overwrite: bool) -> None:
@@ -29,7 +34,11 @@ def check_sorting(folder: Path, *, overwrite: bool) -> None:
 
 
 def sort_images(
-    predictions: Sequence[dict[str, Any]], folder: Path, *, copy: bool = False
+    predictions: Sequence[dict[str, Any]],
+    folder: Path,
+    class_names: Sequence[str],
+    *,
+    copy: bool = False,
 ) -> dict[str, int]:
     """Link each image into a folder of its best label; return how many each label has.
 
@@ -37,53 +46,89 @@ def sort_images(
 
     Parameters
     ----------
+    class_names : all labels of the model; the names of folders depend on them.
     copy : whether images are copied rather than linked.
     """
-    counts: dict[str, int] = {}
+    rejects = any("unknown" in prediction for prediction in predictions)
+    folders = name_folders(class_names, taken=[UNKNOWN] if rejects else [])
+    counts: Counter[str] = Counter()
+    done: set[Path] = set()
     for prediction in predictions:
         source = Path(prediction["path"])
-        label = UNKNOWN if prediction.get("unknown") else prediction["labels"][0]["label"]
-        target = folder / name_folder(label)
+        rejected = prediction.get("unknown")
+        label = UNKNOWN if rejected else prediction["labels"][0]["label"]
+        target = folder / (UNKNOWN if rejected else folders[label])
         target.mkdir(parents=True, exist_ok=True)
-        frame = split_frame(str(source))
-        if frame is not None:
-            content = ImageFiles(Path(), [str(source)]).read(0)
-            with atomic_write(_find_name(target, f"{source.name}.png", None)) as beside:
+        counts[label] += 1
+        is_frame = split_frame(str(source)) is not None
+        name = f"{source.name}.png" if is_frame else source.name
+        content = ImageFiles(Path(), [str(source)]).read(0) if is_frame else source
+        path = _find_name(target, name, content, done)
+        done.add(path)
+        if os.path.lexists(path):
+            continue
+        if isinstance(content, Path) and not copy:
+            path.symlink_to(os.path.abspath(source))
+            continue
+        with atomic_write(path) as beside:
+            if isinstance(content, Path):
+                shutil.copy2(content, beside)
+            else:
                 beside.write_bytes(content)
-        else:
-            path = _find_name(target, source.name, source)
-            if path is not None and copy:
-                with atomic_write(path) as beside:
-                    shutil.copy2(source, beside)
-            elif path is not None:
-                path.symlink_to(os.path.abspath(source))
-        counts[label] = counts.get(label, 0) + 1
-    return counts
+    return dict(counts)
 
 
-def name_folder(label: str) -> str:
-    """Return the name of the folder of a label, which must not lead anywhere else."""
-    plain = label.replace("/", "_").replace("\\", "_").replace("\0", "_").strip()
-    return f"_{plain}" if plain in ("", ".", "..") else plain[:200]
+def name_folders(labels: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
+    """Return the name of the folder of each label; no two are the same on any file system.
+
+    Slashes become ``_``, so that a folder is inside the one that images are sorted into. A name
+    that another label has, or that is in `taken`, gets a number.
+    """
+    seen = {_fold(name) for name in taken}
+    folders: dict[str, str] = {}
+    for label in labels:
+        plain = re.sub(r"[/\\\0]", "_", label).strip()
+        if not plain or plain.startswith("."):  # neither hidden nor the folder above
+            plain = f"_{plain}"
+        plain = plain.encode()[:NAME_BYTES].decode(errors="ignore")
+        name, number = plain, 1
+        while _fold(name) in seen:
+            number += 1
+            name = f"{plain}-{number}"
+        seen.add(_fold(name))
+        folders[label] = name
+    return folders
 
 
-def _find_name(folder: Path, name: str, source: Path | None) -> Any:
-    """Return a path in a folder that no other file has; None if the image is already there."""
+def _fold(name: str) -> str:
+    """Return a name as file systems compare it that know neither case nor Unicode forms."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+def _find_name(folder: Path, name: str, source: Path | bytes, done: Container[Path]) -> Path:
+    """Return the path of an image in a folder: where an earlier run put it, or one that is free.
+
+    Parameters
+    ----------
+    done : paths of other images, which may have the same content.
+    """
     stem, suffix = os.path.splitext(name)
     number = 1
     path = folder / name
     while os.path.lexists(path):
-        if source is not None and os.path.exists(path) and _is_same(path, source):
-            return None
+        if path not in done and os.path.exists(path) and _is_same(path, source):
+            break
         number += 1
         path = folder / f"{stem}-{number}{suffix}"
     return path
 
 
-def _is_same(first: Path, second: Path) -> bool:
-    """Return whether two files are one, or have the same content."""
-    if os.path.samefile(first, second):
+def _is_same(path: Path, source: Path | bytes) -> bool:
+    """Return whether a file is another one, or has the same content."""
+    if isinstance(source, bytes):
+        return path.read_bytes() == source
+    if os.path.samefile(path, source):
         return True
-    return first.stat().st_size == second.stat().st_size and (
-        first.read_bytes() == second.read_bytes()
+    return path.stat().st_size == source.stat().st_size and (
+        path.read_bytes() == source.read_bytes()
     )

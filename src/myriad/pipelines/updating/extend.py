@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.files import dump_json
+from myriad.images import find_images
 from myriad.measures import Measures, measure
 from myriad.models import (
     Calibration,
@@ -37,7 +38,11 @@ from myriad.pipelines.evidence.documentation import (
 from myriad.pipelines.outputs import check_model_output, locks_output, store_beside
 from myriad.pipelines.predicting.scoring import match_store
 from myriad.pipelines.training.train import EVIDENCE, sample_paths
-from myriad.pipelines.updating.extension_training import ExtensionResult, ExtensionTask
+from myriad.pipelines.updating.extension_training import (
+    ExtensionResult,
+    ExtensionTask,
+    find_present,
+)
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.signatures import name_samples
@@ -134,12 +139,14 @@ def extend(
         match_store(folder, one)  # before images are described
     if rows_path is None:
         store = Store.open(data)
+        check_added(find_present(store), folder, model, data, update=update)
     elif folder.recipe is None:
         raise InputError(
             f"{model} was trained on rows, so {data} must be a store of rows: make one with "
             "myriad import."
         )
     else:
+        check_added(find_images(data).class_names, folder, model, data, update=update)
         store = extract(
             data,
             rows_path,
@@ -175,9 +182,8 @@ def extend(
             ]
         )
     facts = {"new classes": len(task.added), "rows of new classes": len(task.new), **settings}
-    card = write_card(
-        out.name or out.resolve().name, held_out, facts, reads=name_samples(folder.recipe)
-    )
+    name = out.name or out.resolve().name
+    card = write_card(name, held_out, facts, reads=name_samples(folder.recipe))
     contents = ModelFolder(
         found.model, names, folder.recipe, settings, task.describe_source(), found.calibration
     )
@@ -200,6 +206,17 @@ def extend(
         time.perf_counter() - began,
         seconds_training,
     )
+
+
+def check_added(
+    names: Iterable[str], folder: ModelFolder, model: Path, data: Path, *, update: bool
+) -> None:
+    """Raise `InputError` if data have no class to add to a model, and none is to be updated."""
+    if not update and set(names) <= set(folder.class_names):
+        raise InputError(
+            f"{data} has no class that {model} lacks. Use --update to train the classes that it "
+            "has again."
+        )
 
 
 def check_growable(model: Model) -> None:

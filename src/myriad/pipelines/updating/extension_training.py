@@ -99,14 +99,7 @@ class ExtensionTask:
     ) -> ExtensionTask:
         """Return the task with all rows; raises `InputError` if they do not fit the model."""
         n_old = len(folder.class_names)
-        known = set(folder.class_names)
-        present = [store.class_names[c] for c in np.unique(store.labels[store.labels >= 0])]
-        names = [*folder.class_names, *sorted(set(present) - known)]
-        if len(names) == n_old and not update:
-            raise InputError(
-                f"{store.path} has no class that {path} lacks. Use --update to train the classes "
-                "that it has again."
-            )
+        names = [*folder.class_names, *sorted(find_present(store) - set(folder.class_names))]
         numbers = {name: c for c, name in enumerate(names)}
         new = read_known(folder, store, numbers, seed=seed, progress=progress)
         trained = set(new.labels.tolist())
@@ -127,15 +120,16 @@ class ExtensionTask:
         missing = np.setdiff1d(np.arange(n_old), [c for part in parts for c in part.labels])
         if stores and update and len(missing):
             raise InputError(
-                f"The rows of --store lack {len(missing)} classes of {path}, "
-                f"{folder.class_names[missing[0]]!r} first: to update all classes, give the stores "
+                f"The rows of --store lack classes of {path}: {len(missing):,}, "
+                f"{folder.class_names[missing[0]]!r} first. To update all classes, give the stores "
                 "of all its rows."
             )
         keeps_means = folder.calibration is not None and folder.calibration.novelty is not None
         if len(missing) and (keeps_means or not stores):
             parts.append(make_pseudo_rows(folder, path, missing, new, seed=seed))
             progress.note(
-                f"{len(missing):,} old classes have no rows"
+                f"{len(missing):,} old {'classes have' if len(missing) > 1 else 'class has'} no "
+                "rows"
                 f"{' in --store' if stores else ''}: class means are used instead, "
                 f"with some loss of accuracy.{'' if stores else advise_store(path)}"
             )
@@ -217,6 +211,10 @@ class ExtensionTask:
                 found.model
             )
             order = np.concatenate([kept, trained]).astype(np.int32)
+            context.progress.note(
+                "No held-out scores of the updated classes are known, so the model shows scores "
+                "instead of probabilities. With --store it is calibrated."
+            )
             return ExtensionResult(model.relabelled(order), updated, None, None, settings)
         labels = rows.labels[found.held]
         held, offset = None, 0.0
@@ -295,6 +293,11 @@ class ExtensionTask:
         if novelty is None:
             return None
         return add_points(novelty, self.new.X, self.new.labels - self.n_old, len(self.added))
+
+
+def find_present(store: Store) -> set[str]:
+    """Return the names of the classes that rows of a store have."""
+    return {store.class_names[c] for c in np.unique(store.labels[store.labels >= 0])}
 
 
 def find_novelty(folder: ModelFolder) -> Novelty | None:

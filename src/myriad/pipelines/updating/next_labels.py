@@ -226,7 +226,7 @@ class Pool:
             rows = Unlabelled(*(np.stack([e[i] for e in self._known]) for i in (2, 3, 4)))
             with thread_executor(1):
                 chosen = choose_rows(rows, n, labelled=labelled, means=means, seed=self._seed)
-            images = [_describe_entry(self._known[i], class_names, "unsure") for i in chosen]
+            images = [_describe_entry(self._known[i], class_names, "informative") for i in chosen]
         novel: list[dict[str, Any]] = []
         _keep_first(self._novel)
         if self._novel:

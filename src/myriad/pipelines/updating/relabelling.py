@@ -41,12 +41,14 @@ class Relabelled:
     ----------
     model, source : the new folder and the old one.
     changed : the labels that were left out or merged.
+    into : the name of the merged class; None if labels were left out.
     """
 
     model: Path
     source: Path
     class_names: list[str]
     changed: list[str]
+    into: str | None
     calibration: Calibration | None
 
     def to_json(self) -> dict[str, Any]:
@@ -82,8 +84,9 @@ def forget(
     numbers = np.full(len(folder.class_names), -1, np.int32)
     numbers[kept] = np.arange(len(kept))
     names = [folder.class_names[c] for c in kept]
-    change = {"forgot": list(labels)}
-    return _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    change = {"forgotten_classes": len(labels)}  # their names are forgotten too
+    calibration = _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    return Relabelled(out, model, names, list(labels), None, calibration)
 
 
 @locks_output()
@@ -121,7 +124,8 @@ def merge(
     numbers[merged] = numbers[merged[0]]
     names = [into if c == merged[0] else folder.class_names[c] for c in others]
     change = {"merged": list(labels), "into": into}
-    return _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    calibration = _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    return Relabelled(out, model, names, list(labels), into, calibration)
 
 
 def _save(
@@ -133,7 +137,7 @@ def _save(
     change: dict[str, Any],
     *,
     overwrite: bool,
-) -> Relabelled:
+) -> Calibration | None:
     """Save a model whose classes have other numbers; see `Model.relabelled`."""
     if os.path.realpath(out) == os.path.realpath(model):
         raise InputError(f"--out {out} is the model itself: name another folder.")
@@ -163,8 +167,7 @@ def _save(
         firsts = [int(np.flatnonzero(numbers == c)[0]) for c in range(len(names))]
         pictures = ClassPictures.of([pictures.read(c) for c in firsts])
     save_model(out, contents, card=card, held_scores=held, pictures=pictures)
-    labels = change.get("forgot") or change["merged"]
-    return Relabelled(out, model, names, labels, calibration)
+    return calibration
 
 
 def _calibrate(

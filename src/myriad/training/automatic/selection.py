@@ -86,7 +86,8 @@ def choose(
     problem = make_problem(rows, n_classes, plan, n_features=n_features, **options)
     if problem is None:
         running.progress.note(
-            "No class has two rows, so there is no cross-validation: default settings are used."
+            f"No class has two {'rows' if rows.groups is None else 'groups'}, so there is no "
+            "cross-validation: default settings are used."
         )
         return Choice("softmax", UNSEARCHED), None
     trials: list[Trial] = []
