@@ -269,9 +269,7 @@ RIVALS: dict[str, Callable[[Problem, int], dict[str, Any]]] = {
     "logistic cv": time_logistic_cv,
     "logistic": peer(logistic, CS, normalised=False),
     "logistic normalised": peer(logistic, CS, normalised=True),
-    "logistic balanced": peer(
-        partial(logistic, class_weight="balanced"), CS, normalised=True
-    ),
+    "logistic balanced": peer(partial(logistic, class_weight="balanced"), CS, normalised=True),
     "svc": peer(linear_svc, CS, normalised=False),
     "svc normalised": peer(linear_svc, CS, normalised=True),
     "ridge": peer(ridge, np.logspace(-3, 2, 6), normalised=False),
