@@ -55,7 +55,7 @@ def test_compare(store, tmp_path, capsys):
     ]
     shown = call(capsys, "compare", *words, "--resume").out
     assert "48 validation rows" in shown
-    assert "48 test images" in shown
+    assert "48 test rows" in shown
     assert f"myriad evaluate {out / found['best']['objective']} DATA" in shown
     assert {"means", "ovr"} <= set(METHODS)
 
