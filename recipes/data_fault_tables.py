@@ -42,7 +42,7 @@ def write_copy_table(cells: dict[str, Any]) -> str:
 
 
 def write_label_table(cells: dict[str, Any]) -> str:
-    """Return how well wrong labels are ranked, and what the two lists of them are worth."""
+    """Return how well wrong labels are ranked, and below it how good the lists of them are."""
     ranked = [["", "5 % wrong", "average precision", "cleanlab", "difference", "seeds"]]
     listed = [["", "5 % wrong", "`likely`: precision", "`likely`: recall", "`sure`: precision"]]
     listed[0] += ["accuracy", "accuracy without `sure`", "accuracy with true labels"]

@@ -54,8 +54,8 @@ def test_compare(store, tmp_path, capsys):
         "ovr",
     ]
     shown = call(capsys, "compare", *words, "--resume").out
-    assert "48 validation images" in shown
-    assert "48 test images" in shown
+    assert "48 validation rows" in shown
+    assert "48 test rows" in shown
     assert f"myriad evaluate {out / found['best']['objective']} DATA" in shown
     assert {"means", "ovr"} <= set(METHODS)
 

@@ -5,6 +5,7 @@ speed`` draws the plot. The measurements are those of ``recipes/automatic.py``.
 """
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -35,6 +36,8 @@ PROBLEMS = {
 }
 DRAWN = tuple(PROBLEMS)[:3]
 """Problems of the plot."""
+SPAN = 4.0
+"""Points of accuracy on the axis of each: small differences look small."""
 PAGES = {README: tuple(PROBLEMS)[:4], SPEED: tuple(PROBLEMS)}
 _TABLE = re.compile(
     r"(<!-- comparison: written by a command -->\n).*?(<!-- end of comparison -->)", re.DOTALL
@@ -94,25 +97,37 @@ def fill_pages() -> None:
 def draw_speed(path: Path) -> None:
     """Draw accuracy against time on the embeddings of three collections of photographs."""
     import matplotlib.pyplot as plt
+    import numpy as np
 
     fig, axes = plt.subplots(1, len(DRAWN), figsize=(9.6, 3.4), layout="constrained")
     for name, ax in zip(DRAWN, axes, strict=True):
+        points = []
         for number, (key, trainer) in enumerate(TRAINERS.items()):
             found = read_problems()[name]["rivals"].get(key)
             if found is None:
                 continue
+            points.append((average(found["seconds"]), average(found["test"])))
             ours = key.startswith("auto")
             label = re.sub(r"[*`]", "", trainer).replace("scikit-learn ", "")
             ax.scatter(
-                average(found["seconds"]),
-                average(found["test"]),
+                *points[-1],
                 color=f"C{number}",
                 marker="o" if ours else "s",
                 s=50 if ours else 32,
                 label=label,
                 zorder=3,
             )
-        ax.set(xscale="log", title=PROBLEMS[name], xlabel="seconds, one thread")
+        seconds, accuracies = np.transpose(points)
+        decades = np.log10(seconds)
+        middle = (accuracies.min() + accuracies.max()) / 2
+        ax.set(
+            xscale="log",
+            xlim=(10.0 ** math.floor(decades.min()), 10.0 ** math.ceil(decades.max())),
+            ylim=(middle - SPAN / 2, middle + SPAN / 2),
+            title=PROBLEMS[name],
+            xlabel="seconds, one thread",
+        )
+        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.grid(alpha=0.3)
     axes[0].set(ylabel="mean class accuracy, %")
     handles, labels = max(

@@ -60,7 +60,7 @@ def test_everything_is_on_the_page_and_escaped(tmp_path):
     assert "<script>.jpg" not in page
     assert "some mirrored, in test and train, in 2 classes" in page
     assert "Labels that are probably wrong" in page
-    assert "ant &lt;b&gt;? (95\N{NO-BREAK SPACE}%)" in page
+    assert "ant &lt;b&gt;\N{POP DIRECTIONAL ISOLATE}? (95\N{NO-BREAK SPACE}%)" in page
     assert "80\u202f%" in page or "80 %" in page or "80\xa0%" in page
     assert page.count("data:image/jpeg;base64,") == 4 + 1 + 1
 

@@ -181,7 +181,7 @@ class Classifier:
         facts = {
             "Classes": f"{len(self.classes_):,}: {shown}{', ...' * (len(self.classes_) > 8)}",
             "Features": self._model.dim,
-            "Images": None if self._signature is None else type(self._signature).__name__,
+            "Input": "rows" if self._signature is None else "images or rows",
             "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
             "Folder": None if self._path is None else str(self._path),
         }

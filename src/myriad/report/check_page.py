@@ -16,7 +16,7 @@ from myriad.report.entries import clean_text
 from myriad.report.highlights import ImageCard
 from myriad.report.page import MANY_BAD, MOST_BAD_SHOWN, check_folder, render_page, write_page
 from myriad.report.thumbnails import ReadImage, Thumbnails
-from myriad.report.wording import plural
+from myriad.report.wording import plural, show_suggestion
 
 MOST_GROUPS, MOST_COPIES = 60, 6
 """Groups of copies that are shown, and pictures of each."""
@@ -155,12 +155,12 @@ def _show_labels(checked: Checked, thumbnails: Thumbnails) -> tuple[ImageCard, .
     if labels is None:
         return ()
     positions = labels.wrong[:MOST_LABELS]
+    ranked = labels.ranked
     notes = [
-        f"{sample.class_names[labels.ranked.suggested[at]]}? "
-        f"({100 * labels.ranked.alternative[at]:.0f}\N{NO-BREAK SPACE}%)"
+        show_suggestion(sample.class_names[ranked.suggested[at]], 100 * ranked.alternative[at])
         for at in positions
     ]
-    items = [int(labels.ranked.held.numbers[at]) for at in positions]
+    items = [int(ranked.held.numbers[at]) for at in positions]
     return _show(checked, items, thumbnails, notes)
 
 

@@ -9,6 +9,7 @@ from myriad.progress import Progress
 from myriad.report.entries import clean_text
 from myriad.report.evidence import ClassRecord, Evidence, Pair, Suspect
 from myriad.report.thumbnails import Image, Thumbnails, encode_thumbnail
+from myriad.report.wording import show_suggestion
 
 ExplainMistake = Callable[[str, str, str], Image | None]
 """Returns the image of a path with the parts that support a prediction rather than the true class;
@@ -142,12 +143,7 @@ def gather_highlights(
         def make_suspect(suspect: Suspect) -> ImageCard:
             advance(1)
             picture = thumbnails.find(suspect.sample)
-            sure = (
-                ""
-                if suspect.probability is None
-                else f" ({suspect.probability:.0f}\N{NO-BREAK SPACE}%)"
-            )
-            note = f"{suspect.suggested}?{sure}"
+            note = show_suggestion(suspect.suggested, suspect.probability)
             return ImageCard(picture, suspect.given, note, clean_text(suspect.sample or ""))
 
         return Highlights(

@@ -80,6 +80,15 @@ def show_name(name: str) -> Markup:
     return Markup("_<wbr>").join(name.split("_"))
 
 
+def show_suggestion(label: str, percent: float | None) -> str:
+    """Write a label that is suggested for an image: ``heron? (87 %)``.
+
+    The label is isolated, so that one written from right to left does not move what follows.
+    """
+    sure = "" if percent is None else f" ({percent:.0f}{NO_BREAK}%)"
+    return f"\N{FIRST STRONG ISOLATE}{label}\N{POP DIRECTIONAL ISOLATE}?{sure}"
+
+
 def plural(count: int, word: str, words: str | None = None) -> str:
     """Write a count with its noun: ``1 image``, ``2 images``, ``2 classes``."""
     return f"{show_count(count)} {word if count == 1 else words or word + 's'}"

@@ -377,13 +377,8 @@ def _save(
         fitted.calibration,
         fitted.label_calibration,
     )
-    card = write_card(
-        out.name or out.resolve().name,
-        validation,
-        facts,
-        reads=store.noun,
-        measured=f"validation {store.noun}s",
-    )
+    name, noun = out.name or out.resolve().name, store.noun
+    card = write_card(name, validation, facts, reads=noun, measured=f"validation {noun}s")
     save_model(
         out,
         contents,
