@@ -155,6 +155,10 @@ def test_new_images_of_old_classes_change_these_alone(here):
     assert np.array_equal(after.weights[2:N_OLD], before.weights[2:])
     assert not np.array_equal(after.weights[:2], before.weights[:2])
     assert found.to_json()["updated"] == ["a", "b"]
+    before, after = (read_evidence(here / name)["classes"] for name in ("model", "two"))
+    counts = [record["train"] + 24 * (record["name"] in "ab") for record in before]
+    assert [record["train"] for record in after] == [*counts, 24]
+    assert after[2]["sample"] == before[2]["sample"]
     assert found.calibration is None
     assert load_model(here / "two").calibration is None
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.files import dump_json
+from myriad.files import dump_json, read_json
 from myriad.images import find_images
 from myriad.measures import Measures, measure
 from myriad.models import (
@@ -168,7 +168,8 @@ def extend(
     kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}
     settings = {**kept, **found.settings, "extended_from": model.name}
     held_out = measure_held(found)
-    evidence = _gather(task, found, held_out, settings, title=out.name, data=data)
+    before = read_json(model / EVIDENCE) if (model / EVIDENCE).is_file() else None
+    evidence = _gather(task, found, held_out, settings, before, title=out.name, data=data)
     out.mkdir(parents=True, exist_ok=True)
     pictures = None
     if folder.recipe is not None:
@@ -238,11 +239,17 @@ def _gather(
     found: ExtensionResult,
     held_out: Measures,
     settings: dict[str, Any],
+    before: dict[str, Any] | None,
     *,
     title: str,
     data: Path,
 ) -> dict[str, Any]:
-    """Return the evidence of the report; the images of held-out rows are not known."""
+    """Return the evidence of the report; the images of held-out rows are not known.
+
+    Parameters
+    ----------
+    before : the evidence of the old model; None if it has none.
+    """
     held, nothing = found.held_scores, np.zeros(0, np.int32)
     scored = Scored(nothing, nothing, nothing, [])
     if held is not None:
@@ -250,14 +257,20 @@ def _gather(
     rows = (task.old, task.new) if task.from_store else (task.new,)
     labels = np.concatenate([part.labels for part in rows])
     names = task.class_names
+    counts = np.bincount(labels, minlength=len(names))
+    samples = sample_paths(labels, [path for part in rows for path in part.paths])
+    if not task.from_store:  # what the old model was trained on
+        for c, record in enumerate(before["classes"] if before else ()):
+            counts[c] += record["train"] or 0
+            samples.setdefault(c, record["sample"] or "")
     return gather_evidence(
         scored,
         held_out,
         title=title,
         split="held-out",
         class_names=names,
-        train_counts=np.bincount(labels, minlength=len(names)),
-        train_samples=sample_paths(labels, [path for part in rows for path in part.paths]),
+        train_counts=counts if task.from_store or before else None,
+        train_samples=samples,
         settings=settings,
         data=str(data),
         model_bytes=size_of(found.model),
