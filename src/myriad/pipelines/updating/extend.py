@@ -168,8 +168,8 @@ def extend(
     kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}
     settings = {**kept, **found.settings, "extended_from": model.name}
     held_out = measure_held(found)
-    before = read_json(model / EVIDENCE) if (model / EVIDENCE).is_file() else None
-    evidence = _gather(task, found, held_out, settings, before, title=out.name, data=data)
+    recorded = read_json(model / EVIDENCE) if (model / EVIDENCE).is_file() else None
+    evidence = _gather(task, found, held_out, settings, recorded, title=out.name, data=data)
     out.mkdir(parents=True, exist_ok=True)
     pictures = None
     if folder.recipe is not None:
