@@ -172,11 +172,13 @@ def cross_fit(
 
 def require_checkable(items: Rows | ImageList) -> None:
     """Raise `InputError` unless the labels of rows or images can be checked."""
+    if items.sets is not None:
+        raise InputError("Labels are checked where each image or row has one, not several.")
     known = items.labels[items.labels >= 0]
-    if items.sets is not None or len(known) < LEAST_ROWS or len(np.unique(known)) < 2:
+    if len(known) < LEAST_ROWS or len(np.unique(known)) < 2:
         raise InputError(
-            f"Labels are checked where there are two classes and {LEAST_ROWS} images or rows, with "
-            f"one label each; here are {len(known)}."
+            f"Labels are checked where there are two classes and {LEAST_ROWS} images or rows, not "
+            f"{len(known)}."
         )
 
 

@@ -201,7 +201,7 @@ def test_a_store_is_checked_without_images(tmp_path):
 def test_few_labels_are_refused_before_the_work(tmp_path):
     for seed in range(6):
         write(tmp_path / "photos" / "ab"[seed % 2] / f"{seed}.png", photograph(seed))
-    with pytest.raises(InputError, match="one label each; here are 6"):
+    with pytest.raises(InputError, match="50 images or rows, not 6"):
         check(tmp_path / "photos", tmp_path / "out", labels=True)
     assert not (tmp_path / "out" / "report.html").exists()
 

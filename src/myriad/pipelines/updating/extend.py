@@ -42,6 +42,7 @@ from myriad.pipelines.updating.extension_training import (
     ExtensionResult,
     ExtensionTask,
     find_present,
+    require_novelty,
 )
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -129,6 +130,8 @@ def extend(
     began = time.perf_counter()
     folder = load_model(model)
     check_growable(folder.model)
+    if folder.label_calibration is not None:
+        raise InputError(f"{model} is a multi-label model, to which no classes can be added.")
     rows_path = None if is_store(data) else store_beside(out)
     if os.path.realpath(out) == os.path.realpath(model):
         raise InputError(f"--out {out} is the model itself: name another folder.")
@@ -136,6 +139,8 @@ def extend(
     stores = [Store.open(path) for path in old]
     for one in stores:
         match_store(folder, one)  # before images are described
+    if not stores:
+        require_novelty(folder, model)
     if rows_path is None:
         store = Store.open(data)
         check_added(find_present(store), folder, model, data, update=update)
