@@ -139,8 +139,6 @@ def extend(
     stores = [Store.open(path) for path in old]
     for one in stores:
         match_store(folder, one)  # before images are described
-    if not stores:
-        require_novelty(folder, model)
     if rows_path is None:
         store = Store.open(data)
         check_added(find_present(store), folder, model, data, update=update)
@@ -151,6 +149,8 @@ def extend(
         )
     else:
         check_added(find_images(data).class_names, folder, model, data, update=update)
+        if not stores:
+            require_novelty(folder, model)
         store = extract(
             data,
             rows_path,
