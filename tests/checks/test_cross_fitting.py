@@ -111,5 +111,5 @@ def test_rows_without_a_label_are_left_out():
 @pytest.mark.parametrize("labels", [np.arange(20) % 2, np.zeros(100, int)])
 def test_too_little_is_refused(labels):
     rows = ArrayRows(np.ones((len(labels), 3), np.float32), labels)
-    with pytest.raises(InputError, match="two classes and 50 rows"):
+    with pytest.raises(InputError, match="two classes and 50 images or rows"):
         cross_fit(SOFTMAX, rows, n_classes=2)

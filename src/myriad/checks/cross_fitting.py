@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
+from myriad.images import ImageList
 from myriad.models import Calibration, HeldScores, Model, calibrate
 from myriad.models.calibration.classes import LEAST_ROWS, find_held_margins, sum_log
 from myriad.parallel.threads import hold_blas_to_one_thread
@@ -169,17 +170,25 @@ def cross_fit(
     return HeldProbabilities.concatenate(done)
 
 
+def require_checkable(items: Rows | ImageList) -> None:
+    """Raise `InputError` unless the labels of rows or images can be checked."""
+    if items.sets is not None:
+        raise InputError("Labels are checked where each image or row has one, not several.")
+    known = items.labels[items.labels >= 0]
+    if len(known) < LEAST_ROWS or len(np.unique(known)) < 2:
+        raise InputError(
+            f"Labels are checked where there are two classes and {LEAST_ROWS} images or rows, not "
+            f"{len(known)}."
+        )
+
+
 def choose_settings(method: Method, rows: Rows, n_classes: int, context: Context) -> Method:
     """Return a method with the settings that a search on all labelled rows chooses.
 
     Raises `InputError` if labels of such rows cannot be checked.
     """
     known = np.flatnonzero(rows.labels >= 0)
-    if rows.sets is not None or len(known) < LEAST_ROWS or len(np.unique(rows.labels[known])) < 2:
-        raise InputError(
-            f"Labels are checked where there are two classes and {LEAST_ROWS} rows or more, with "
-            "one label each."
-        )
+    require_checkable(rows)
     if not method.is_open:
         return method
     found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)

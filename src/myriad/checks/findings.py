@@ -36,6 +36,7 @@ class Sample:
     class_names : by label.
     splits : of each item, "" if not stated.
     bad : path and reason of each image that cannot be read.
+    fixable : whether a manifest can name the items, so that ``--fix`` can leave some out.
     """
 
     noun: str
@@ -44,6 +45,7 @@ class Sample:
     class_names: Sequence[str]
     splits: NDArray[np.str_]
     bad: Sequence[Mapping[str, str]] = ()
+    fixable: bool = True
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -233,8 +235,8 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 True,
                 len(leaks),
                 f"{_count(len(leaks), 'picture is', 'pictures are')} in more than one split: "
-                f"{parts}. They inflate the accuracy, compared with new {sample.noun}s. "
-                "--fix writes a manifest without them.",
+                f"{parts}. They inflate the accuracy, compared with new {sample.noun}s."
+                f"{_advise(sample, 'without them')}",
             )
         )
     several = [group for group in groups if group.contradicts]
@@ -259,8 +261,8 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 False,
                 exact,
                 f"{_count(exact, f'{sample.noun} is a copy', f'{sample.noun}s are copies')} of "
-                "another one of the same class, byte for byte. --fix writes a manifest without "
-                f"{'it' if exact == 1 else 'them'}.",
+                "another one of the same class, byte for byte."
+                f"{_advise(sample, 'without it' if exact == 1 else 'without them')}",
             )
         )
     if near:
@@ -271,8 +273,12 @@ def find_duplicate_faults(sample: Sample, groups: Sequence[DuplicateGroup]) -> l
                 False,
                 len(near),
                 f"{_count(n_items, sample.noun)} form {_count(len(near), 'group')} of near "
-                "duplicates within classes. --fix writes a manifest in which each is a group, so "
-                "that validation is not drawn from the pictures that are trained on.",
+                "duplicates within classes."
+                + _advise(
+                    sample,
+                    "in which each is a group, so that validation is not drawn from the pictures "
+                    "that are trained on",
+                ),
             )
         )
     return findings
@@ -313,6 +319,11 @@ def _count_leaks(sample: Sample, leaks: Sequence[DuplicateGroup]) -> str:
             named = " or ".join(sorted(also, key=HELD_OUT.index, reverse=True))
             parts.append(f"{len(items):,} of {total:,} {split} {sample.noun}s are also in {named}")
     return ", ".join(parts)
+
+
+def _advise(sample: Sample, what: str) -> str:
+    """Return a sentence on the manifest of ``--fix``; for a store or an archive there is none."""
+    return f" --fix writes a manifest {what}." if sample.fixable else ""
 
 
 def _more(n: int) -> str:

@@ -178,7 +178,7 @@ def _check_repeated(
     if not several.repeated:
         raise InputError(
             f"{where}: the path {name!r} is already in an earlier line. If images have several "
-            "labels, one per line, use --multi-label."
+            "labels, one per line, train, extract and evaluate read them with --multi-label."
         )
     if given != (rows.splits[earlier], rows.groups[earlier]):
         raise InputError(f"{where}: {name!r} has another split or group in an earlier line.")

@@ -51,6 +51,20 @@ def test_the_probabilities_that_labels_were_drawn_by_are_found():
     np.testing.assert_allclose(found.offsets, OFFSETS, atol=0.15)
 
 
+def test_the_calibration_of_some_labels():
+    before, kept = calibrated(), np.array([0, 2, 5])
+    after = before.select(kept)
+    np.testing.assert_array_equal(after.offsets, before.offsets[kept])
+    np.testing.assert_array_equal(after.positives, before.positives[kept])
+    for assignment in (Assignment("f1"), Assignment("precision", 0.6)):
+        np.testing.assert_array_equal(
+            after.find_thresholds(assignment), before.find_thresholds(assignment)[kept]
+        )
+    assert (
+        before.select(np.arange(N_CLASSES)).wrong_overall.tolist() == before.wrong_overall.tolist()
+    )
+
+
 def test_newton_finds_the_optimum_in_chunks(monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 100)
     scores, positive = draw(200, seed=3)

@@ -193,8 +193,17 @@ def test_a_store_is_checked_without_images(tmp_path):
     checked = check(tmp_path / "rows", tmp_path / "out")
     assert kinds(checked)["leak"].count == 2
     assert checked.to_json()["kind"] == "rows"
+    assert not any("--fix" in finding.sentence for finding in checked.findings)
     with pytest.raises(InputError, match="is a store"):
         check(tmp_path / "rows", tmp_path / "again", fix=tmp_path / "fixed.csv")
+
+
+def test_few_labels_are_refused_before_the_work(tmp_path):
+    for seed in range(6):
+        write(tmp_path / "photos" / "ab"[seed % 2] / f"{seed}.png", photograph(seed))
+    with pytest.raises(InputError, match="50 images or rows, not 6"):
+        check(tmp_path / "photos", tmp_path / "out", labels=True)
+    assert not (tmp_path / "out" / "report.html").exists()
 
 
 def test_bad_calls_are_refused_before_the_work(photos, tmp_path):

@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.models import MergedModel, load_model
+from myriad.measures import LabelSets
+from myriad.models import MergedModel, calibrate_labels, load_model, save_model
 from myriad.pipelines.predicting.evaluate import evaluate
 from myriad.pipelines.training.train import read_evidence, train
 from myriad.pipelines.updating.extend import extend
@@ -155,6 +157,10 @@ def test_new_images_of_old_classes_change_these_alone(here):
     assert np.array_equal(after.weights[2:N_OLD], before.weights[2:])
     assert not np.array_equal(after.weights[:2], before.weights[:2])
     assert found.to_json()["updated"] == ["a", "b"]
+    before, after = (read_evidence(here / name)["classes"] for name in ("model", "two"))
+    counts = [record["train"] + 24 * (record["name"] in "ab") for record in before]
+    assert [record["train"] for record in after] == [*counts, 24]
+    assert after[2]["sample"] == before[2]["sample"]
     assert found.calibration is None
     assert load_model(here / "two").calibration is None
 
@@ -239,6 +245,15 @@ class TestBadInput:
         train(here / "old", tmp_path / "near", method=make_method(METHODS, "knn"))
         out = tmp_path / "m"
         self.refused(tmp_path / "near", here / "new", out, match="cannot be added, removed")
+
+    def test_a_multi_label_model(self, here, tmp_path):
+        folder = load_model(here / "model")
+        sets = LabelSets.from_matrix(np.eye(N_OLD, dtype=bool)[np.arange(80) % N_OLD])
+        scores = sets.to_matrix(N_OLD).astype(np.float32)
+        found = calibrate_labels(scores, sets, "validation")
+        several = replace(folder, calibration=None, label_calibration=found)
+        save_model(tmp_path / "model", several, card="")
+        self.refused(tmp_path / "model", here / "new", tmp_path / "m", match="a multi-label model")
 
     def test_a_model_that_keeps_nothing_of_its_rows(self, here, tmp_path):
         shutil.copytree(here / "model", tmp_path / "model")

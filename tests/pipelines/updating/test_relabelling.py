@@ -1,10 +1,13 @@
 """Models with fewer labels: weights stay, probabilities still fit, bad input is named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.models import HeldScores, load_model, save_model
+from myriad.measures import LabelSets
+from myriad.models import HeldScores, calibrate_labels, load_model, save_model
 from myriad.pipelines.updating.relabelling import forget, merge
 from tests.models.folders import draw_rows, make_folder
 
@@ -43,6 +46,21 @@ def test_merge(model, tmp_path):
     assert right.mean() > (scores.argmax(axis=1) == labels).mean()
     assert found.calibration.n_rows == 400
     assert abs(found.calibration.confidence.mean() - right.mean()) < 0.05
+
+
+def test_several_labels(tmp_path):
+    folder = make_folder(5, calibrated=False)
+    X, labels = draw_rows(200, 5, folder.model.dim, seed=1)
+    sets = LabelSets.from_matrix(np.eye(5, dtype=bool)[labels])
+    calibration = calibrate_labels(folder.model.scores(X), sets, "validation")
+    save_model(tmp_path / "m", replace(folder, label_calibration=calibration), card="")
+    found = forget(tmp_path / "m", ["class 1"], tmp_path / "fewer")
+    assert found.calibration.n_rows == 200
+    after = load_model(tmp_path / "fewer").label_calibration
+    np.testing.assert_array_equal(after.offsets, calibration.offsets[[0, 2, 3, 4]])
+    # Which rows have both labels is not known.
+    assert merge(tmp_path / "m", ["class 1", "class 2"], "x", tmp_path / "n").calibration is None
+    assert load_model(tmp_path / "n").label_calibration is None
 
 
 def test_a_model_without_probabilities_has_none_afterwards(tmp_path):

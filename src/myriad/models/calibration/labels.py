@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -112,6 +112,24 @@ class LabelCalibration(Serialisable, kind="label_calibration"):
     def positives(self) -> NDArray[np.int64]:
         """How many held-out rows have each label."""
         return np.diff(self.starts)
+
+    def select(self, classes: NDArray[np.int64]) -> LabelCalibration:
+        """Return the calibration of some labels.
+
+        Their probabilities and own thresholds stay the same. `wrong_overall` is reduced in
+        proportion to the rows without a label, as the logits of those are not kept.
+        """
+        negatives = self.n_rows - self.positives
+        share = negatives[classes].sum() / max(negatives.sum(), 1)
+        own = np.concatenate([np.arange(self.starts[c], self.starts[c + 1]) for c in classes])
+        return replace(
+            self,
+            offsets=self.offsets[classes],
+            starts=np.concatenate([[0], np.cumsum(self.positives[classes])]).astype(np.int64),
+            logits=self.logits[own],
+            wrong=self.wrong[own],
+            wrong_overall=np.rint(share * self.wrong_overall[own]).astype(np.int64),
+        )
 
     def find_logits(self, scores: Float) -> Float:
         """Return the logits of scores (n_rows, n_classes), float32."""

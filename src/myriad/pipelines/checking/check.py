@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from myriad.checks.class_names import find_alike_names
+from myriad.checks.cross_fitting import require_checkable
 from myriad.checks.duplicates import (
     DuplicatePair,
     find_equal,
@@ -189,6 +190,8 @@ def check(
     images = None if of_store else find_images(data)
     if images is not None and fix is not None:
         check_fixable(images)
+    if labels:
+        require_checkable(Store.open(data).rows() if images is None else images)
     prepare_results(out, (REPORT, LABELS), overwrite=overwrite, resume=False)
     scan: Scan | None = None
     rows: Rows
@@ -254,12 +257,14 @@ def sample_images(scan: Scan) -> Sample:
     """Return the images of a scan as a sample to check."""
     images = scan.images
     paths = [images.locate(i) for i in range(len(images))]
-    return Sample("image", paths, images.labels, images.class_names, images.splits, scan.bad)
+    named = (images.labels, images.class_names, images.splits)
+    return Sample("image", paths, *named, scan.bad, fixable=images.archive is None)
 
 
 def sample_store(store: Store) -> Sample:
     """Return the rows of a store as a sample to check."""
-    return Sample("row", store.paths, store.labels, store.class_names, store.splits, store.bad)
+    named = (store.labels, store.class_names, store.splits)
+    return Sample("row", store.paths, *named, store.bad, fixable=False)
 
 
 def hash_rows(rows: Rows, progress: Progress) -> list[bytes]:

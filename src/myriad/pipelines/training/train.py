@@ -393,5 +393,8 @@ def read_evidence(model: Path) -> dict[str, Any]:
     """Return what the report of the model in a folder is made from."""
     load_model(model)
     if not (model / EVIDENCE).is_file():
-        raise InputError(f"{model} has no {EVIDENCE}: its report cannot be made. Train it again.")
+        raise InputError(
+            f"{model} has no {EVIDENCE}, so its report cannot be made. Models made by forget and "
+            "merge have none; train others again."
+        )
     return read_json(model / EVIDENCE)

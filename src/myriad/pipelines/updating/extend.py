@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.files import dump_json
+from myriad.files import dump_json, read_json
 from myriad.images import find_images
 from myriad.measures import Measures, measure
 from myriad.models import (
@@ -42,6 +42,7 @@ from myriad.pipelines.updating.extension_training import (
     ExtensionResult,
     ExtensionTask,
     find_present,
+    require_novelty,
 )
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -130,6 +131,8 @@ def extend(
     began = time.perf_counter()
     folder = load_model(model)
     check_growable(folder.model)
+    if folder.label_calibration is not None:
+        raise InputError(f"{model} is a multi-label model, to which no classes can be added.")
     rows_path = None if is_store(data) else store_beside(out)
     if os.path.realpath(out) == os.path.realpath(model):
         raise InputError(f"--out {out} is the model itself: name another folder.")
@@ -147,6 +150,8 @@ def extend(
         )
     else:
         check_added(find_images(data).class_names, folder, model, data, update=update)
+        if not stores:
+            require_novelty(folder, model)
         store = extract(
             data,
             rows_path,
@@ -169,7 +174,8 @@ def extend(
     kept = {name: folder.settings[name] for name in folder.settings if name not in OUTDATED}
     settings = {**kept, **found.settings, "extended_from": model.name}
     held_out = measure_held(found)
-    evidence = _gather(task, found, held_out, settings, title=out.name, data=data)
+    recorded = read_json(model / EVIDENCE) if (model / EVIDENCE).is_file() else None
+    evidence = _gather(task, found, held_out, settings, recorded, title=out.name, data=data)
     out.mkdir(parents=True, exist_ok=True)
     pictures = None
     if folder.recipe is not None:
@@ -239,11 +245,17 @@ def _gather(
     found: ExtensionResult,
     held_out: Measures,
     settings: dict[str, Any],
+    before: dict[str, Any] | None,
     *,
     title: str,
     data: Path,
 ) -> dict[str, Any]:
-    """Return the evidence of the report; the images of held-out rows are not known."""
+    """Return the evidence of the report; the images of held-out rows are not known.
+
+    Parameters
+    ----------
+    before : the evidence of the old model; None if it has none.
+    """
     held, nothing = found.held_scores, np.zeros(0, np.int32)
     scored = Scored(nothing, nothing, nothing, [])
     if held is not None:
@@ -251,6 +263,12 @@ def _gather(
     rows = (task.old, task.new) if task.from_store else (task.new,)
     labels = np.concatenate([part.labels for part in rows])
     names = task.class_names
+    counts = np.bincount(labels, minlength=len(names))
+    samples = sample_paths(labels, [path for part in rows for path in part.paths])
+    if not task.from_store:  # what the old model was trained on
+        for c, record in enumerate(before["classes"] if before else ()):
+            counts[c] += record["train"] or 0
+            samples.setdefault(c, record["sample"] or "")
     return gather_evidence(
         scored,
         held_out,
@@ -258,8 +276,8 @@ def _gather(
         split="held-out",
         noun="row",
         class_names=names,
-        train_counts=np.bincount(labels, minlength=len(names)),
-        train_samples=sample_paths(labels, [path for part in rows for path in part.paths]),
+        train_counts=counts if task.from_store or before else None,
+        train_samples=samples,
         settings=settings,
         data=str(data),
         model_bytes=size_of(found.model),

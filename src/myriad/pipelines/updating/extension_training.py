@@ -305,6 +305,17 @@ def find_novelty(folder: ModelFolder) -> Novelty | None:
     return None if folder.calibration is None else folder.calibration.novelty
 
 
+def require_novelty(folder: ModelFolder, path: Path) -> Novelty:
+    """Return the novelty score of a model, which has its class means; `InputError` if it lacks."""
+    novelty = find_novelty(folder)
+    if novelty is None:
+        raise InputError(
+            f"{path} stores no class means, as it is not calibrated: give the store that it was "
+            "trained on with --store."
+        )
+    return novelty
+
+
 def index_classes(classes: Sequence[int] | NDArray[Any], n_classes: int) -> Ints:
     """Return the position of each class in `classes`, int32 (n_classes,); -1 for the others."""
     found = np.full(n_classes, -1, np.int32)
@@ -316,12 +327,7 @@ def make_pseudo_rows(
     folder: ModelFolder, path: Path, classes: NDArray[np.int64], new: KnownRows, *, seed: int
 ) -> KnownRows:
     """Return pseudo-rows of some old classes; see `draw_pseudo_rows`."""
-    novelty = find_novelty(folder)
-    if novelty is None:
-        raise InputError(
-            f"{path} stores no class means, as it is not calibrated: give the "
-            "store that it was trained on with --store."
-        )
+    novelty = require_novelty(folder, path)
     X, labels = draw_pseudo_rows(novelty, new.X, new.labels, seed=seed)
     chosen = np.flatnonzero(np.isin(labels, classes))
     groups = np.full(len(chosen), -1, np.int32)

@@ -17,6 +17,7 @@ from myriad.models import (
     Calibration,
     ClassPictures,
     HeldScores,
+    LabelCalibration,
     ModelFolder,
     calibrate,
     load_held_scores,
@@ -49,7 +50,7 @@ class Relabelled:
     class_names: list[str]
     changed: list[str]
     into: str | None
-    calibration: Calibration | None
+    calibration: Calibration | LabelCalibration | None
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``forget`` and ``merge`` print."""
@@ -137,7 +138,7 @@ def _save(
     change: dict[str, Any],
     *,
     overwrite: bool,
-) -> Calibration | None:
+) -> Calibration | LabelCalibration | None:
     """Save a model whose classes have other numbers; see `Model.relabelled`."""
     if os.path.realpath(out) == os.path.realpath(model):
         raise InputError(f"--out {out} is the model itself: name another folder.")
@@ -154,6 +155,7 @@ def _save(
         settings=settings,
         trained_from=source,
         calibration=calibration,
+        label_calibration=_select_labels(folder.label_calibration, numbers),
     )
     nothing = np.zeros(0, np.int32)
     ranks, truths = (nothing, nothing) if held is None else (rank_held(held), held.labels)
@@ -167,7 +169,17 @@ def _save(
         firsts = [int(np.flatnonzero(numbers == c)[0]) for c in range(len(names))]
         pictures = ClassPictures.of([pictures.read(c) for c in firsts])
     save_model(out, contents, card=card, held_scores=held, pictures=pictures)
-    return calibration
+    return calibration or contents.label_calibration
+
+
+def _select_labels(before: LabelCalibration | None, numbers: Ints) -> LabelCalibration | None:
+    """Return the calibration of the labels that are left; None if some were merged.
+
+    It is not known which held-out rows have two labels.
+    """
+    left = np.flatnonzero(numbers >= 0)
+    merged = len(np.unique(numbers[left])) < len(left)
+    return None if before is None or merged else before.select(left)
 
 
 def _calibrate(
