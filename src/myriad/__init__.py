@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from myriad.estimators import load as load
     from myriad.images import BadImage as BadImage
     from myriad.store import Store as Store
+    from myriad.version import __version__ as __version__
 
 _MODULES = {
     "Backbone": "myriad.estimators",
@@ -64,8 +65,7 @@ _MODULES = {
 
 __all__ = sorted(_MODULES)
 
-
-__getattr__ = import_on_use(__name__, _MODULES)
+__getattr__ = import_on_use(__name__, {**_MODULES, "__version__": "myriad.version"})
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,7 @@
 """Tests of `LinearClassifier`, beyond what all estimators have in common."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -84,11 +86,15 @@ def test_search_must_be_known(digits):
         LinearClassifier(search="endless").fit(X, y)
 
 
-def test_one_row_a_class_is_no_reason_for_a_warning_of_scikit_learn():
+def test_one_row_a_class_warns_that_settings_are_the_default():
     draws = np.random.default_rng(0)
     y = np.arange(20)
     X = (draws.standard_normal((20, 6)) + 4 * np.eye(20, 6)).astype(np.float32)
-    assert LinearClassifier().fit(X, y).score(X, y) > 0.5  # warnings are errors here
+    with pytest.warns(UserWarning, match="default settings") as found:
+        model = LinearClassifier().fit(X, y)
+    assert model.score(X, y) > 0.5
+    assert len(found) == 1
+    assert found[0].filename == __file__
 
 
 @pytest.mark.parametrize(("n_groups", "folds"), [(2, 2), (1, None)])
@@ -96,7 +102,9 @@ def test_few_groups_make_as_many_folds(n_groups, folds):
     draws = np.random.default_rng(0)
     y = np.arange(60) % 2
     X = draws.standard_normal((60, 5)).astype(np.float32) + 2 * y[:, None]
-    model = LinearClassifier().fit(X, y, groups=np.arange(60) // (60 // n_groups))
+    expected = pytest.warns(UserWarning, match="groups") if folds is None else nullcontext()
+    with expected:
+        model = LinearClassifier().fit(X, y, groups=np.arange(60) // (60 // n_groups))
     assert model.score(X, y) > 0.8
     assert model.settings_.get("cross_validation", {}).get("folds") == folds
 

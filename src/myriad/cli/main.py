@@ -47,9 +47,9 @@ COMPLETING = "_MYRIAD_COMPLETE"
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from myriad.version import __version__
 
-        typer.echo(f"myriad {version('myriad-learn')}")
+        typer.echo(f"myriad {__version__}")
         raise typer.Exit
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -109,6 +110,13 @@ class LinearClassifier(LinearRowsClassifier):
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)
         self.objective_: str = fitted.settings["objective"]
+        if not fitted.table:
+            warnings.warn(
+                "No class has two rows (or groups), so nothing can be held out: default settings "
+                "are used, and there are no probabilities.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _method(self) -> Automatic:
         method: Automatic = self._make_method(seed=seed_of(self.random_state))

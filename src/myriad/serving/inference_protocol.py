@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from myriad.serving.refusal import Refusal
 from myriad.serving.routes import MOST_LABELS, check_features, describe_uploads, service_of
 from myriad.serving.served_model import ServedModel
 from myriad.serving.uploads import ROWS_PER_IMAGE, Upload, as_float_rows, read_json_body
+from myriad.version import __version__
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
 
@@ -43,7 +43,7 @@ async def show_ready(request: Request) -> JSONResponse:
 @router.get("")
 async def show_server() -> dict[str, Any]:
     """Name the server and the extensions of the protocol that it has."""
-    return {"name": "myriad", "version": version("myriad-learn"), "extensions": []}
+    return {"name": "myriad", "version": __version__, "extensions": []}
 
 
 @router.get("/models/{name}")

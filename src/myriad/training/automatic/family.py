@@ -84,15 +84,20 @@ class Family(ABC):
         advance : called with 1 for every epoch of a fold.
         """
 
-    def is_far_behind(self, explored: Sequence[Trial]) -> bool:
-        """Return whether the best of trials on the first folds is far behind earlier families."""
+    def is_far_behind(self, explored: Sequence[Trial], points: float = FAR_BEHIND) -> bool:
+        """Return whether the best of trials on the first folds is far behind earlier families.
+
+        Parameters
+        ----------
+        points : percentage points that are far, beyond the error of the difference.
+        """
         n_held = len(self.problem.judge.weights)
         before = find_best(trial for trial in self.earlier if len(trial.ranks) == n_held)
         own = find_best(explored)
         if before is None or own is None:
             return False
         behind, error = self.problem.judge.difference(before.correct, own.correct)
-        return behind > FAR_BEHIND + FAR_BEHIND_ERRORS * error
+        return behind > points + FAR_BEHIND_ERRORS * error
 
     def _run_epoch(self, trainer: Any, rows: Rows, advance: Advance) -> None:
         trainer.run_epoch(

@@ -24,6 +24,8 @@ JUDGED_EPOCHS = (2, 4, 6, 8, 12, 16, 24, 32)
 these are the epochs that end with an average over half or a third of all steps."""
 RATE_FACTOR = 3.0
 """How many times higher or lower the learning rate beyond the last or the first one is."""
+TOO_FAR_BEHIND = 5.0
+"""Percentage points behind an earlier family beyond which no further learning rates are tried."""
 
 
 class GradientFamily(Family):
@@ -52,7 +54,8 @@ class GradientFamily(Family):
         """Return the paths of all learning rates and, where they end too early, of further ones.
 
         Learning rates differ in how soon accuracy peaks rather than in its height. So a higher one
-        is tried where accuracy rises until the last epoch, a lower one where it falls at once.
+        is tried where accuracy rises until the last epoch, a lower one where it falls at once,
+        unless earlier families are far ahead.
         """
         weights = len(problem.folds) * problem.n_classes * problem.folds[0].train.dim
         together = max(1, problem.memory // (8 * weights))  # with their averages, in float32
@@ -63,6 +66,8 @@ class GradientFamily(Family):
             paths |= self._follow(problem, list(rates[first : first + together]), advance)
         for _ in range(MAX_EXTENSIONS):
             best = find_best_rate(paths)
+            if self.is_far_behind(paths[best], TOO_FAR_BEHIND):
+                break
             if best == max(paths) and not has_peaked(paths[best]):
                 beyond = best * RATE_FACTOR
             elif best == min(paths) and has_fallen(paths[best]):
