@@ -65,6 +65,20 @@ def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
         assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
 
 
+def test_images_that_the_code_is_learned_from_are_described_once(images, tmp_path, monkeypatch):
+    described, describe = [], image_rows.describe_one
+
+    def count(image, *options):
+        described.append(image.shape)
+        return describe(image, *options)
+
+    monkeypatch.setattr(image_rows, "describe_one", count)
+    store = extract(images, tmp_path / "store", options=OPTIONS, threads=1).store
+    warm_ups = described.count((64, 64))
+    assert warm_ups == 2
+    assert len(described) - warm_ups == store.n_rows
+
+
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_writes_the_same_bytes(images, tmp_path, tmp_path_factory, monkeypatch):
     pytest.importorskip("distributed")

@@ -11,7 +11,7 @@ from myriad.arrays import Float
 from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
 from myriad.images import BadImage, ImageList
 from myriad.parallel import Executor, LearningContext
-from myriad.pipelines.describing.image_rows import BadImages, describe_images
+from myriad.pipelines.describing.image_rows import BadImages, describe_images, encode_row
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.describing.row_cache import RowCache
 from myriad.signatures import CombinedSignature, Signature
@@ -63,24 +63,25 @@ def learn_code_of_images(
     executor: Executor,
     context: LearningContext,
     cache: RowCache | None = None,
-) -> Code | None:
+) -> tuple[Code | None, dict[int, NDArray[np.uint8]]]:
     """Learn a code from the signatures of some training images; None for float32 rows.
 
     Each of several signatures has a separate code; images are described only by those whose rows
-    are coded.
+    are coded. Also returns the coded rows of these images by index, if there is one signature.
     """
     blocks = list_blocks(signature, options)
     if not any(block.coded for block in blocks):
-        return None
+        return None, {}
     codes: list[Code] = []
+    described: list[int] = []
     for block in blocks:
         if not block.coded:
             codes.append(FloatCode(block.signature.dim))
             continue
         indices = training[: block.count_images()]
-        sample, labels = np.zeros((0, block.signature.dim), np.float32), np.zeros(0, np.int32)
+        sample = np.zeros((0, block.signature.dim), np.float32)
         if len(indices) >= block.min_images:
-            sample, labels = _describe_some(
+            sample, described = _describe_some(
                 images, indices, block.signature, options, executor, context, cache
             )
         if len(sample) < block.min_images:
@@ -88,10 +89,14 @@ def learn_code_of_images(
                 f"{len(sample) or len(indices)} training images are too few to learn codes from: "
                 "rows stay float32."
             )
-            return None
+            return None, {}
         sample *= np.float32(block.share)
+        labels = images.labels[described]
         codes.append(_learn_block(sample, labels, images.class_names, block, context))
-    return BlockCode(tuple(codes)) if len(codes) > 1 else codes[0]
+    if len(codes) > 1:
+        return BlockCode(tuple(codes)), {}
+    rows = zip(described, sample, strict=True)
+    return codes[0], {i: encode_row(row, codes[0]) for i, row in rows}
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,8 @@ def _describe_some(
     executor: Executor,
     context: LearningContext,
     cache: RowCache | None,
-) -> tuple[Float, NDArray[np.int32]]:
-    """Return the rows of some images and their labels, bad images left out."""
+) -> tuple[Float, list[int]]:
+    """Return the rows of some images and their indices, bad images left out."""
     bad = BadImages(len(images), options.max_bad)
     sample: list[Float] = []
     kept: list[int] = []
@@ -176,4 +181,4 @@ def _describe_some(
                 sample.append(row)
                 kept.append(i)
     rows = np.stack(sample) if sample else np.zeros((0, signature.dim), np.float32)
-    return rows, images.labels[kept]
+    return rows, kept

@@ -132,8 +132,8 @@ def extract(
                 if network is not None:
                     plan["network"] = fingerprint(network)
             learn = partial(_learn, images, options, executor, network, context, cache)
-            writer = _begin(described, work, plan, learn)
-        _write_rows(described, writer, bad, executor, cache, seed=seed, progress=progress)
+            writer, known = _begin(described, work, plan, learn)
+        _write_rows(described, writer, bad, executor, cache, known, seed=seed, progress=progress)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
@@ -160,31 +160,35 @@ def _learn(
     network: Signature | None,
     context: LearningContext,
     cache: RowCache | None,
-) -> tuple[Signature, Code | None]:
-    """Return the signature and the code, learned from training images."""
+) -> tuple[Signature, Code | None, dict[int, NDArray[np.uint8]]]:
+    """Return the signature and the code, learned from training images, and coded rows of some."""
     order = generator(context.seed, "images to learn from").permutation(len(images))
     training = order[images.splits[order] == "train"]
     sample = SampledImages(images, training[:VOCABULARY_IMAGES], options.max_bad, executor)
     signature = network or options.spec.learn(sample, options, context)
-    code = learn_code_of_images(images, training, signature, options, executor, context, cache)
-    return signature, code
+    return signature, *learn_code_of_images(
+        images, training, signature, options, executor, context, cache
+    )
 
 
 def _begin(
     images: ImageList,
     out: Path,
     plan: dict[str, Any],
-    learn: Callable[[], tuple[Signature, Code | None]],
-) -> StoreWriter:
-    """Return the writer of an unfinished store, or of a new one after learning."""
+    learn: Callable[[], tuple[Signature, Code | None, dict[int, NDArray[np.uint8]]]],
+) -> tuple[StoreWriter, dict[int, NDArray[np.uint8]]]:
+    """Return the writer of an unfinished store, or of a new one after learning.
+
+    Also returns the rows that learning has computed, by index.
+    """
     if is_store(out):
         writer = Store.resume(out, plan=plan)
         if writer.header.n_shards != _count_shards(images, writer.bytes_per_row):
             raise InputError(f"{out} is damaged: it does not have the shards that its images need.")
-        return writer
-    signature, code = learn()
+        return writer, {}
+    signature, code, known = learn()
     row_bytes = code.bytes_per_row if code else 4 * signature.dim
-    return Store.create(
+    writer = Store.create(
         out,
         class_names=images.class_names,
         dim=code.decoded_dim if code else signature.dim,
@@ -195,6 +199,7 @@ def _begin(
         grouped=images.groups is not None,
         several=images.sets is not None,
     )
+    return writer, known
 
 
 def count_shards(n_rows: int, row_bytes: int, *, min_rows: int = 256) -> int:
@@ -217,6 +222,7 @@ def _write_rows(
     bad: BadImages,
     executor: Executor,
     cache: RowCache | None,
+    known: dict[int, NDArray[np.uint8]],
     *,
     seed: int,
     progress: Progress,
@@ -232,7 +238,7 @@ def _write_rows(
     bad.check()
     with progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
-        write_shards(images, missing, writer, executor, bad, advance, cache)
+        write_shards(images, missing, writer, executor, bad, advance, cache, known)
 
 
 def open_source(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -67,8 +67,15 @@ def write_shards(
     bad: BadImages,
     advance: Advance,
     cache: RowCache | None = None,
+    known: Mapping[int, NDArray[Any]] | None = None,
 ) -> None:
-    """Describe the images of some shards, by number, and write them; `bad` is added to."""
+    """Describe the images of some shards, by number, and write them; `bad` is added to.
+
+    Parameters
+    ----------
+    known : rows by index that need not be computed again, unless the workers are remote.
+    """
+    known = known or {}
     jobs = (ShardJob.of(images, number, indices) for number, indices in shards.items())
     if executor.remote:
         executor.require(writer.path, images.root)
@@ -77,12 +84,14 @@ def write_shards(
             for item in found:
                 bad.add(**item)
     else:
-        every = (i for indices in shards.values() for i in indices.tolist())
+        every = [i for indices in shards.values() for i in indices.tolist()]
+        unknown = (i for i in every if i not in known)
         described = describe_images(
-            images, every, recipe_of(writer), executor, code=writer.code, cache=cache
+            images, unknown, recipe_of(writer), executor, code=writer.code, cache=cache
         )
+        rows = (known[i] if i in known else next(described)[1] for i in every)
         for job in jobs:
-            write_shard(job, (row for _, row in described), writer, bad, advance)
+            write_shard(job, rows, writer, bad, advance)
 
 
 def write_shard(
