@@ -45,9 +45,8 @@ def test_agrees_with_liblinear(digits, loss, weighted):
     squared = loss == "squared_hinge"
     expected = objectives(X, y, peer.coef_, peer.intercept_, lam, weights, squared)
     class_weight = dict(zip(classes, weights, strict=True)) if weighted else None
-    found = DualSVM(
-        center=False, loss=loss, lam=lam, tol=1e-4, max_epochs=2000, class_weight=class_weight
-    )
+    given = {"loss": loss, "lam": lam, "bias": 1, "class_weight": class_weight}
+    found = DualSVM(center=False, tol=1e-4, max_epochs=2000, **given)
     found.fit(X, names)
     assert (found.gaps_ <= 1e-4).all()
     W, b = found.coef_.astype(float), found.intercept_.astype(float)
@@ -102,3 +101,11 @@ def test_training_that_ends_before_its_tolerance_warns():
     X = np.random.default_rng(0).standard_normal((90, 5)).astype(np.float32)
     with pytest.warns(ConvergenceWarning, match="ended after 1 epochs with a relative duality gap"):
         DualSVM(max_epochs=1).fit(X, np.arange(90) % 3)
+
+
+def test_the_scale_of_the_rows_does_not_matter(digits):
+    X, _, names, _ = digits
+    few = np.random.default_rng(0).permutation(len(X))[:200]
+    small, large = (DualSVM(threads=1).fit(scale * X[few], names[few]) for scale in (1, 64))
+    assert large.settings_["bias"] == pytest.approx(64 * small.settings_["bias"], rel=0.01)
+    assert np.mean(small.predict(X) == large.predict(64 * X)) > 0.99

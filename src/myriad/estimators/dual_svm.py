@@ -42,7 +42,8 @@ class DualSVM(CertifiedClassifier):
     tol : relative duality gap at which training stops; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
     max_seconds : maximum training time in seconds, or None; training then stops at its current gap.
-    bias : value of a constant feature (regularised bias); 0 for none.
+    bias : value of a constant feature (regularised bias), or ``"auto"`` for the root mean square
+        norm of the rows; 0 for none.
     validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
     refit : train again on all rows, held-out ones included, with the settings found.
     client : train on a Dask cluster: a client, ``"active"`` for the one that the program has made,
@@ -81,7 +82,7 @@ class DualSVM(CertifiedClassifier):
         tol: float = 1e-3,
         max_epochs: int = 300,
         max_seconds: float | None = None,
-        bias: float = 1.0,
+        bias: float | str = "auto",
         validation_fraction: float = 0.1,
         refit: bool = True,
         client: Any = None,

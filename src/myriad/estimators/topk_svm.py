@@ -44,7 +44,8 @@ class TopKSVM(CertifiedClassifier):
     tol : relative duality gap at which training stops; below 1e-5 training runs in float64.
     max_epochs : maximum number of epochs.
     max_seconds : maximum training time in seconds, or None; training then stops at its current gap.
-    bias : value of a constant feature (regularised bias); 0 for none.
+    bias : value of a constant feature (regularised bias), or ``"auto"`` for the root mean square
+        norm of the rows; 0 for none.
     kernel : None; ``"precomputed"``, rows then being products with the training rows; or a function
         of two arrays of rows that returns all their products. `lam` must then be a number.
     validation_fraction : fraction of the rows of each class to hold out where `lam` is searched.
@@ -81,7 +82,7 @@ class TopKSVM(CertifiedClassifier):
         tol: float = 1e-3,
         max_epochs: int = 300,
         max_seconds: float | None = None,
-        bias: float = 0.0,
+        bias: float | str = 0.0,
         kernel: str | Callable[[Any, Any], Any] | None = None,
         validation_fraction: float = 0.1,
         refit: bool = True,

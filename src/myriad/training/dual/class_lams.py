@@ -43,7 +43,7 @@ def choose_lams(
 
     The path ends when the loss of no class has improved for `WORSE_IN_A_ROW` values.
     """
-    square = mean_square(train) + method.bias**2
+    square = mean_square(train) + method.find_bias(train) ** 2
     path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
     trainer = method.trainer(train, n_classes, path[0], running.workers)
     losses: list[NDArray[np.float64]] = []

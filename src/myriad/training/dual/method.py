@@ -84,12 +84,14 @@ class DualMethod(CentringMethod):
         command=False,
         help="Maximum training time in seconds, after which training stops at the current gap.",
     )
-    bias: float = option(
-        1.0,
+    bias: float | None = option(
+        None,
         minimum=0,
         maximum=1e6,
+        words={"auto": None},
         command=False,
-        help="Value of a constant feature (regularised bias); 0 for none.",
+        help="Value of a constant feature (regularised bias), or auto for the root mean square "
+        "norm of the rows; 0 for none.",
     )
     first_check: int | None = field(default=None, repr=False)
 
@@ -104,6 +106,16 @@ class DualMethod(CentringMethod):
         import numpy as np
 
         return np.float32 if self.tol >= FLOAT32_TOL else np.float64
+
+    def find_bias(self, rows: Rows) -> float:
+        """Return the value of the constant feature.
+
+        Where it is as large as a row, biases are regularised as little as weights are, whatever
+        the scale of the rows.
+        """
+        from myriad.training.settings import mean_square
+
+        return float(f"{math.sqrt(mean_square(rows)):.3g}") if self.bias is None else self.bias
 
     @abstractmethod
     def make(self, rows: Rows, n_classes: int, lam: float) -> DualTrainer:
@@ -187,7 +199,8 @@ class DualMethod(CentringMethod):
                 model = span.expand(model, running.pool)
         self._warn(row, context.progress)
         reached = {n: float(f"{row[n]:.6g}") for n in ("gap", "primal", "dual")}
-        settings = self.describe() | {"lam": lam, "tol": self.tol} | reached
+        found = {"lam": lam, "bias": self.find_bias(train), "tol": self.tol}
+        settings = self.describe() | found | reached
         return CertifiedFit(
             model,
             settings,
@@ -226,7 +239,7 @@ class DualMethod(CentringMethod):
 
         if self.lam is not None:
             return self.lam, []
-        square = mean_square(train) + self.bias**2
+        square = mean_square(train) + self.find_bias(train) ** 2
         if val is None:
             return UNSEARCHED_FRACTION * square, []
         some = subsample(train, len(LAM_FRACTIONS), n_classes, seed=self.seed)

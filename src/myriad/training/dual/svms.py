@@ -57,19 +57,21 @@ class TopK(DualMethod):
         help="Smoothing (gamma) of the hinge of alpha and beta; 0 for none.",
     )
     kernel: bool = False
-    bias: float = option(
+    bias: float | None = option(
         0.0,
         minimum=0,
         maximum=1e6,
+        words={"auto": None},
         command=False,
-        help="Value of a constant feature (regularised bias); 0 for none.",
+        help="Value of a constant feature (regularised bias), or auto for the root mean square "
+        "norm of the rows; 0 for none.",
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kernel:
             object.__setattr__(self, "center", False)
-        if self.kernel and (self.lam is None or self.bias > 0):
+        if self.kernel and (self.lam is None or self.bias != 0):
             raise InputError("With a kernel, lam must be a number and bias 0.")
         if self.smoothing > 0 and self.variant == "entropy":
             raise InputError(
@@ -86,7 +88,7 @@ class TopK(DualMethod):
 
         check_k(self.k, n_classes)
         check_labels(rows, n_classes)
-        options: dict[str, Any] = {"k": self.k, "lam": lam, "bias": self.bias}
+        options: dict[str, Any] = {"k": self.k, "lam": lam, "bias": self.find_bias(rows)}
         options |= {"kernel": self.kernel, "dtype": self.dtype}
         if self.variant == "entropy":
             return EntropyAscent(rows, n_classes, tol=self.tol, **options)
@@ -168,7 +170,7 @@ class BinaryDual(DualMethod):
             beta=self.beta,
             class_weights=self.read_class_weights(n_classes),
             loss_weights=self._weigh_losses(n_classes),
-            bias=self.bias,
+            bias=self.find_bias(rows),
             dtype=self.dtype,
         )
 
