@@ -57,7 +57,7 @@ METHODS: dict[str, DualMethod] = {
     "topk, k = 5, beta": TopK(k=5, variant="beta"),
     "topk, k = 1, smoothing 1": TopK(k=1, smoothing=1.0),
     "topk, k = 1, entropy": TopK(k=1, variant="entropy"),
-    "dual, hinge": BinaryDual(bias=0.0),
+    "dual, hinge": BinaryDual(loss="hinge", bias=0.0),
 }
 TOLERANCES = "0.03,0.01,0.007,0.005,0.003,0.001"
 

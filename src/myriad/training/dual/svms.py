@@ -131,7 +131,9 @@ class BinaryDual(DualMethod):
     takes_several_labels: ClassVar[bool] = True
 
     objective: str = "dual"
-    loss: str = option("hinge", choices=tuple(DUAL_LOSSES), panel=DUAL_PANEL, help="Loss function.")
+    loss: str = option(
+        "squared_hinge", choices=tuple(DUAL_LOSSES), panel=DUAL_PANEL, help="Loss function."
+    )
     beta: float | None = option(
         None,
         above=0,
