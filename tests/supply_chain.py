@@ -20,6 +20,7 @@ import tempfile
 import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -159,7 +160,11 @@ def install(which: str, folder: Path) -> str:
     work = folder / "work"
     work.mkdir()
     work.chmod(0o777)
-    plain = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+    plain: dict[str, Any] = {}
+    if os.getuid() == 0 and _is_executable_by_all(Path(sys.executable).resolve()):
+        plain = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    else:
+        print("The command runs as the present user: another one could not start this Python.")
     words = ["demo", "--classes", "10", "--images", "5", "--out", "shown", "--json", "--quiet"]
     done = subprocess.run(
         [folder / "venv" / "bin" / "myriad", *words],
@@ -170,6 +175,11 @@ def install(which: str, folder: Path) -> str:
         **plain,
     )
     return "" if done.returncode == 0 else done.stderr + done.stdout
+
+
+def _is_executable_by_all(path: Path) -> bool:
+    """Return whether all users may execute a file: it and all folders above are open to them."""
+    return all(part.stat().st_mode & 0o001 for part in (path, *path.parents))
 
 
 def main(arguments: list[str]) -> int:
