@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "src" / "myriad"
 
 BASE = {"errors", "progress", "files", "serialisation", "arrays", "products", "tiles", "panels"}
 BASE |= {"_jit", "arrow", "kernel_cache", "largest", "lazy", "locks", "options", "randomness"}
-BASE |= {"byte_tiles", "urls"}
+BASE |= {"byte_tiles", "urls", "version"}
 PACKAGES = [
     "parallel",
     "measures",
