@@ -4,17 +4,9 @@ import numpy as np
 import pytest
 
 from myriad._jit import jit
-from myriad.byte_tiles import (
-    DEPTH,
-    LANES,
-    MAX_ROW_VALUE,
-    MAX_WEIGHT_SUM,
-    ROWS,
-    is_available,
-    multiply_byte_tile,
-)
+from myriad.byte_tiles import DEPTH, LANES, ROWS, find_limits, is_available, multiply_byte_tile
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs AVX2")
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs products of bytes")
 
 
 @jit
@@ -35,7 +27,7 @@ def multiply_all(X, W):
 @pytest.mark.parametrize(("n", "n_classes", "depth"), [(1, 16, 1), (6, 32, 2), (13, 48, 5)])
 def test_products_are_those_of_whole_numbers(n, n_classes, depth):
     rng = np.random.default_rng(0)
-    X = rng.integers(0, MAX_ROW_VALUE + 1, (n, depth * DEPTH)).astype(np.uint8)
+    X = rng.integers(0, find_limits().row + 1, (n, depth * DEPTH)).astype(np.uint8)
     W = rng.integers(-16, 17, (n_classes, depth * DEPTH)).astype(np.int8)
     np.testing.assert_array_equal(multiply_all(X, W), X.astype(int) @ W.astype(int).T)
 
@@ -43,7 +35,9 @@ def test_products_are_those_of_whole_numbers(n, n_classes, depth):
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_largest_sums_of_16_bits_do_not_overflow(sign):
     W = np.zeros((LANES, 2 * DEPTH), np.int8)
-    W[0, [0, 1, 4]] = sign * np.array([127, 127, MAX_WEIGHT_SUM - 254])  # these share 16 bits
-    W[1, [34, 35, 38, 39]] = sign * (MAX_WEIGHT_SUM // 4)
-    X = np.full((ROWS, 2 * DEPTH), MAX_ROW_VALUE, np.uint8)
+    limits = find_limits()
+    shared = 4 * np.arange(8)[:, None] + [0, 1]  # these 16 weights share 16 bits
+    W[0, shared.ravel()[:3]] = sign * np.minimum([127, 127, limits.weight_sum - 254], 127)
+    W[1, DEPTH + shared] = sign * (limits.weight_sum // 16)
+    X = np.full((ROWS, 2 * DEPTH), limits.row, np.uint8)
     np.testing.assert_array_equal(multiply_all(X, W), X.astype(int) @ W.astype(int).T)

@@ -10,7 +10,7 @@ from myriad.models import LinearModel, linear, screening
 from myriad.models.model import Model
 from myriad.models.ranking import scan_top
 
-pytestmark = pytest.mark.skipif(not is_available(), reason="needs AVX2")
+pytestmark = pytest.mark.skipif(not is_available(), reason="needs products of bytes")
 
 N, CLASSES, FEATURES = screening.BLOCK + 7, 613, 75
 

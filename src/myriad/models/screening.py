@@ -19,7 +19,7 @@ import numpy as np
 
 from myriad._jit import inlined, jit, jit_reassociated
 from myriad.arrays import Float, Ints
-from myriad.byte_tiles import DEPTH, LANES, MAX_ROW_VALUE, MAX_WEIGHT_SUM, ROWS, multiply_byte_tile
+from myriad.byte_tiles import DEPTH, LANES, ROWS, find_limits, multiply_byte_tile
 from myriad.parallel import open_threads
 
 BLOCK = 768
@@ -33,10 +33,8 @@ LARGEST = 1e15
 MOST_SCORED = 0.03
 """The largest share of exact scores, of all, with which screening is faster than the product."""
 EPSILON = float(np.finfo(np.float32).eps)
-TWICE = 2.0
-"""`MAX_WEIGHT_SUM`, the bound of sums, is about twice the largest signed byte."""
-MIDDLE = (MAX_ROW_VALUE + 1) // 2
-"""Bytes of rows have no sign: this is added to them."""
+MOST_FEATURES = 130_000
+"""Features up to which a sum of products of signed bytes fits into 32 bits."""
 
 
 class RoundedWeights(NamedTuple):
@@ -45,7 +43,8 @@ class RoundedWeights(NamedTuple):
     Attributes
     ----------
     panels : int8 array p of shape (n_panels, m // 4, 16, 4); see `multiply_byte_tile`.
-    sums : int32 array of shape (n,), `MIDDLE` times the sum of the bytes of each class.
+    sums : int32 array of shape (n,), the middle of the bytes of rows times the sum of the bytes of
+        each class.
     factors : float32 array h of shape (n,)
     norms : float32 array of shape (n,), at least ``|w'|``.
     errors : float32 array of shape (n,), at least ``|w - w'|`` and what rounding of a float32 sum
@@ -69,7 +68,7 @@ class RoundedRows(NamedTuple):
 
     Attributes
     ----------
-    rows : uint8 array q of shape (n, m), with `MIDDLE` added.
+    rows : uint8 array q of shape (n, m), with `middle_byte` added, as these bytes have no sign.
     scales : float32 array g of shape (n,)
     norms, errors : float32 arrays of shape (n,), at least ``|x|`` and ``|x - x'|``.
     """
@@ -99,13 +98,21 @@ class Found(NamedTuple):
     scored: Any
 
 
+def middle_byte() -> int:
+    """Return what is added to the bytes of rows, so that they have no sign."""
+    return (find_limits().row + 1) // 2
+
+
 def round_weights(W: Float, biases: Float) -> RoundedWeights | None:
     """Return weights (n_classes, n_features) as bytes; None if they are too large to be bounded."""
+    if W.shape[1] > MOST_FEATURES:
+        return None
     n, m = -(-len(W) // LANES) * LANES, -(-W.shape[1] // DEPTH) * DEPTH
     panels = np.zeros((n // LANES, m // 4, LANES, 4), np.int8)
     norms = np.zeros((3, n))
     sums, factors = np.zeros(n, np.int32), np.ones(n, np.float32)
-    fill_panels(np.ascontiguousarray(W), panels, sums, factors, norms)
+    fill_panels(np.ascontiguousarray(W), find_limits(), panels, sums, factors, norms)
+    sums *= middle_byte()
     largest = np.abs(biases)
     if not (norms.max() < LARGEST and largest.max() < LARGEST):
         return None
@@ -121,46 +128,46 @@ def round_weights(W: Float, biases: Float) -> RoundedWeights | None:
 
 
 @jit
-def fill_panels(W, panels, sums, factors, norms):
+def fill_panels(W, limits, panels, sums, factors, norms):
     """Round weights to bytes; write the panels and, by class, sums, factors and three norms.
 
     The norms, in float64, are those of the weights, of the rounding errors and of the rounded
-    weights. A factor is as small as `MAX_WEIGHT_SUM` allows, which bounds the sum of the absolute
-    weights whose products share 16 bits; each may be rounded up by a half. A single weight must fit
-    into 8 bits.
+    weights. A factor is as small as the limits allow; each of the weights whose sum is limited may
+    be rounded up by a half.
     """
     m = W.shape[1]
     shared = np.zeros(2, np.float64)
     for c in range(len(W)):
-        largest = 0.0
+        factor = 1e-30
         for first in range(0, m, DEPTH):
             shared[:] = 0.0
             for d in range(first, min(m, first + DEPTH)):
-                shared[d // 2 % 2] += abs(W[c, d])
-                largest = max(largest, TWICE * abs(W[c, d]))
-            largest = max(largest, shared[0], shared[1])
-        factor = np.float32(max(largest / (MAX_WEIGHT_SUM - DEPTH // 4), 1e-30))
-        total = 0
+                weight = abs(np.float64(W[c, d]))
+                shared[d // 2 % 2] += weight
+                factor = max(factor, weight / limits.weight)
+            factor = max(factor, max(shared[0], shared[1]) / (limits.weight_sum - DEPTH // 4))
+        factor = np.float64(np.float32(factor))
         for d in range(m):
             weight = np.float64(W[c, d])
             byte = np.int32(np.rint(weight / factor))
             panels[c // LANES, d // 4, c % LANES, d % 4] = byte
-            total += int(byte)
-            kept = np.float64(factor) * byte
+            sums[c] += byte
+            kept = factor * byte
             norms[0, c] += weight * weight
             norms[1, c] += (weight - kept) ** 2
             norms[2, c] += kept * kept
-        sums[c], factors[c] = MIDDLE * total, factor
+        factors[c] = factor
     norms[:] = np.sqrt(norms)
 
 
 def round_rows(X: Float) -> RoundedRows:
     """Return rows as bytes."""
     largest = np.abs(X).max(axis=1)
-    scales = np.maximum(largest / np.float32(MIDDLE - 1), np.float32(1e-30))
+    middle = middle_byte()
+    scales = np.maximum(largest / np.float32(middle - 1), np.float32(1e-30))
     rounded = np.rint(X / scales[:, None])
-    padded = np.full((len(X), -(-X.shape[1] // DEPTH) * DEPTH), MIDDLE, np.uint8)
-    padded[:, : X.shape[1]] = rounded + MIDDLE
+    padded = np.full((len(X), -(-X.shape[1] // DEPTH) * DEPTH), middle, np.uint8)
+    padded[:, : X.shape[1]] = rounded + middle
     lost = X - rounded * scales[:, None].astype(np.float64)
     norms, errors = (
         (np.sqrt(np.einsum("nd,nd->n", A, A, dtype=np.float64)) * (1 + 16 * EPSILON)).astype(
@@ -231,7 +238,7 @@ def bound_scores(sums, rows, i, rounded, first, uppers, threshold):
     scale, norm, error, n_reached = rows.scales[i], rows.norms[i], rows.errors[i], 0
     for lane in range(LANES):
         c = first + lane
-        whole = np.float32(sums[lane] - rounded.sums[c])
+        whole = np.float32(np.int32(sums[lane] - rounded.sums[c]))  # exact, if both overflow
         middle = scale * rounded.factors[c] * whole + rounded.biases[c]
         uppers[lane] = middle + (norm * rounded.errors[c] + error * rounded.norms[c])
         n_reached += uppers[lane] >= threshold
