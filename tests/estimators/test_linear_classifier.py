@@ -120,6 +120,42 @@ def test_missing_labels_of_a_data_frame_are_counted():
         LinearClassifier().fit(np.eye(3), Column(["a", "b", None]))
 
 
+def as_objects(*values):
+    return np.array(values, object)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (as_objects("a", None, "b"), "1 of 3 labels are missing"),
+        (as_objects(None, 1, np.nan), "2 of 3 labels are missing"),
+        (as_objects(1, "a", 2.5), "all numbers or all text, but their types are float, int, str"),
+        (as_objects(1, 2, (3,)), "all numbers or all text"),
+    ],
+)
+def test_objects_as_labels_must_be_of_one_kind(y, message):
+    with pytest.raises(InputError, match=message):
+        LinearClassifier().fit(np.eye(3), y)
+
+
+@pytest.mark.filterwarnings("ignore:No class has two rows")
+def test_numbers_in_an_array_of_objects_are_labels():
+    model = LinearClassifier().fit(10 * np.eye(3), as_objects(7, 8, np.int64(9)))
+    assert model.classes_.dtype.kind == "i"
+    assert model.predict(10 * np.eye(3)).tolist() == [7, 8, 9]
+
+
+def test_rows_without_a_group_are_groups_of_their_own():
+    draws = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = draws.standard_normal((60, 5)).astype(np.float32) + 2 * y[:, None]
+    for missing in (None, np.nan):
+        model = LinearClassifier().fit(X, y, groups=as_objects(*[missing, "a", missing] * 20))
+        assert model.settings_["cross_validation"]["folds"] == 3
+    with pytest.raises(InputError, match="Groups must be all numbers or all text"):
+        LinearClassifier().fit(X, y, groups=as_objects(*[1, "a"] * 30))
+
+
 @pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]"])
 def test_dates_are_not_features(kind):
     class Frame:

@@ -118,6 +118,22 @@ def test_splits_select_rows(tmp_path):
         store.rows("valid")
 
 
+@pytest.mark.parametrize(
+    ("plan", "split", "trained"),
+    [
+        ({"validation": "drawn"}, ["train", "val"] * 5, ["train", "val"]),
+        ({"validation": "drawn"}, "train", ["train"]),
+        ({"validation": "drawn"}, "test", []),
+        ({}, ["train", "val"] * 5, ["train"]),
+    ],
+)
+def test_splits_that_are_trained_on_are_present(tmp_path, plan, split, trained):
+    writer = begin_store(tmp_path / "s", 1, plan=plan)
+    writer.write_shard(0, **shard_content(0) | {"splits": split})
+    writer.finish()
+    assert Store.open(tmp_path / "s").trained_splits == trained
+
+
 def test_one_split_for_all_rows(tmp_path):
     writer = begin_store(tmp_path / "s", 1)
     writer.write_shard(0, **shard_content(0) | {"splits": "test"})

@@ -1,4 +1,7 @@
-"""Labels as users give them: one per row, or several as lists or as a matrix of 0 and 1."""
+"""Labels as users give them: one per row, or several as lists or as a matrix of 0 and 1.
+
+Groups of rows are numbered here as well.
+"""
 
 from __future__ import annotations
 
@@ -62,15 +65,19 @@ def encode_sparse(y: Any) -> EncodedSets:
 
 
 def refuse_missing(y: Any) -> None:
-    """Raise `InputError` for labels of pandas or polars of which some are missing."""
-    find = getattr(y, "isna", None) or getattr(y, "is_null", None)
-    missing = int(find().sum()) if callable(find) and getattr(y, "ndim", 1) == 1 else 0
+    """Raise `InputError` for labels of pandas or polars, or objects, of which some are missing."""
+    find, missing = getattr(y, "isna", None) or getattr(y, "is_null", None), 0
+    if callable(find) and getattr(y, "ndim", 1) == 1:
+        missing = int(find().sum())
+    elif isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype == object):
+        missing = sum(_is_missing(label) for label in y)
     if missing:
         raise InputError(f"{missing:,} of {len(y):,} labels are missing: leave these rows out.")
 
 
 def encode_one(y: NDArray[Any]) -> Encoded:
     """Return the classes and the class index of each row."""
+    y = _unbox(y)
     try:
         with warnings.catch_warnings():
             # Thousands of classes with one or two rows each are what this package is made for.
@@ -82,6 +89,41 @@ def encode_one(y: NDArray[Any]) -> Encoded:
             f"Labels must be all numbers or all text, and none may be missing: {error}."
         ) from None
     return classes, labels.astype(np.int32)
+
+
+def _unbox(y: NDArray[Any]) -> NDArray[Any]:
+    """Return labels that are Python objects as numbers, or as they are if all are text.
+
+    Raises `InputError` if they are both.
+    """
+    if y.dtype != object:
+        return y
+    kinds = {type(as_plain(label)) for label in y.tolist()}
+    if kinds <= {bool, int, float}:
+        return np.array(y.tolist())
+    if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise InputError(f"Labels must be all numbers or all text, but their types are {names}.")
+    return y
+
+
+def number_groups(groups: Any) -> NDArray[np.int64]:
+    """Return the number of the group of each row; -1 where it is missing (None or NaN)."""
+    values = np.asarray(groups)
+    missing = np.array([_is_missing(group) for group in values.ravel().tolist()], bool)
+    numbers = np.full(values.shape, -1, np.int64)
+    try:
+        known = np.unique(values.ravel()[~missing], return_inverse=True)[1]
+    except TypeError as error:
+        raise InputError(f"Groups must be all numbers or all text: {error}.") from None
+    numbers[~missing.reshape(values.shape)] = known.ravel()
+    return numbers
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, or NA of pandas."""
+    equal = value == value  # false for NaN, and NA for NA
+    return value is None or not (isinstance(equal, bool | np.bool_) and bool(equal))
 
 
 def extend_classes(

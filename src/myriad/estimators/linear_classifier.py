@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from myriad.estimators.labels import number_groups
 from myriad.estimators.rows_classifier import LinearRowsClassifier, seed_of
 from myriad.progress import Progress
 from myriad.store import Store
@@ -100,11 +100,10 @@ class LinearClassifier(LinearRowsClassifier):
         ----------
         sample_weight : array of shape (n_samples,) that multiplies the steps of each row.
         groups : array of shape (n_samples,); rows with the same value (photographs of one object,
-            frames of one video) are never divided between training and validation.
+            frames of one video) are never divided between training and validation. A row whose
+            value is missing (None or NaN) is a group of its own.
         """
-        numbers = None
-        if groups is not None:
-            numbers = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(-1)
+        numbers = None if groups is None else number_groups(groups)
         return self._fit(X, y, sample_weight, numbers)
 
     def _take(self, fitted: Fitted) -> None:

@@ -202,13 +202,14 @@ class Store:
 
     @property
     def trained_splits(self) -> list[str]:
-        """The splits that a final model is trained on.
+        """The splits that a final model is trained on, of those that there are.
 
-        These include validation rows that were drawn at random, if there are few rows in all, where
+        They include validation rows that were drawn at random, if there are few rows in all, where
         a tenth more training rows matter; a validation split of the user is never included.
         """
         drawn = self.plan.get("validation") == "drawn" and self.n_rows < TRAIN_AGAIN_BELOW
-        return ["train", "val"] if drawn else ["train"]
+        present = set(self.splits.tolist())
+        return [split for split in (("train", "val") if drawn else ("train",)) if split in present]
 
     def relabelled(self, labels: Ints, kept: NDArray[np.bool_]) -> Store:
         """Return the same store with other labels; nothing is written.

@@ -1,6 +1,7 @@
 """`--signature auto`: the sample, the comparison and what is kept of it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ from myriad.pipelines.describing.signature_choice import (
     choose_best,
     choose_signature,
     combine_columns,
+    compare_signatures,
     count_compared,
     draw_sample,
 )
 from myriad.signatures.networks.efficientnet import LITES
 from myriad.signatures.registry import FISHER, NETWORK
+from myriad.store import ArrayRows
 
 BOTH = f"{NETWORK}+{FISHER}"
 
@@ -73,6 +76,14 @@ def test_columns_are_scaled_to_norm_one():
     both = combine_columns(X, [(slice(0, 2), 1.0), (slice(2, 4), 0.5)])
     scaled = np.array([[0.6, 0.8, 0, 0.5], [0, 0, 0, 0.5]])
     np.testing.assert_allclose(both, scaled / np.linalg.norm(scaled, axis=1)[:, None], rtol=1e-6)
+
+
+def test_images_of_one_group_cannot_be_compared():
+    X = np.random.default_rng(0).standard_normal((60, 4)).astype(np.float32)
+    signature = SimpleNamespace(names=("bov", "vlad"), blocks=(slice(0, 2), slice(2, 4)))
+    for groups in (np.zeros(60, int), np.arange(60) % 2):
+        rows = ArrayRows(X, np.arange(60) % 2, groups=groups)
+        assert compare_signatures(signature, rows, ("bov", "vlad"), LearningContext()) == []
 
 
 def test_damaged_weights_are_found_before_a_store_is_made(characters, tmp_path, monkeypatch):

@@ -93,6 +93,16 @@ def test_dependent_rows_have_a_span(rows):
     assert np.isfinite(find(centred).factor).all()
 
 
+@pytest.mark.parametrize("n_distinct", [1, 3])
+def test_rows_of_few_dimensions_have_a_span(n_distinct):
+    draws = np.random.default_rng(0)
+    X = np.tile(draws.standard_normal((300, n_distinct)).astype(np.float32), 400)
+    factor = find(CentredRows(ArrayRows(X, np.arange(300) % 3), X.mean(axis=0))).factor
+    centred = (X - X.mean(axis=0)).astype(np.float64)
+    products = centred @ centred.T
+    np.testing.assert_allclose(factor @ factor.T, products, atol=2e-3 * products.max())
+
+
 def test_the_optimum_in_the_span_is_that_with_all_features(rows, monkeypatch):
     method = BinaryDual(loss="squared_hinge", lam=0.5, tol=1e-5, center=False)
     reduced = method.fit(rows, None, n_classes=3).model

@@ -52,6 +52,14 @@ def test_the_optimum_is_that_of_liblinear(loss, bias):
         assert model.biases[c] == pytest.approx(solver.intercept_[0], abs=2e-3)
 
 
+@pytest.mark.parametrize("scale", [1, 64])
+def test_the_constant_feature_is_as_large_as_the_rows_by_default(scale):
+    rows = make_rows()
+    rows = ArrayRows(scale * rows.X, rows.labels, rows.class_names)
+    fitted = fit(rows, "squared_hinge", tol=1e-3)
+    assert fitted.settings["bias"] == pytest.approx(np.sqrt((rows.X**2).sum(1).mean()), rel=0.01)
+
+
 @pytest.mark.parametrize("loss", SMOOTH_LOSSES)
 def test_values_and_bounds_enclose_the_optimum_of_plain_numpy(loss):
     rows = make_rows(n=30, dim=3)

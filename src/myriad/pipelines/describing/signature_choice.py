@@ -94,6 +94,9 @@ def choose_signature(
         why = f"{title}, as too few images can be read to compare"
         return _report_choice(options, candidates[0], why, context)
     found = compare_signatures(signature, rows, candidates, context)
+    if not found:
+        why = f"{title}, as no class has images of two groups to compare by"
+        return _report_choice(options, candidates[0], why, context)
     word = choose_best(found)
     listed = [f"{_title(c.word)} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
     facts = {
@@ -210,7 +213,10 @@ def compare_signatures(
     candidates: tuple[str, ...],
     context: LearningContext,
 ) -> list[Candidate]:
-    """Return the accuracy of each candidate, whose rows are some of the columns of `rows`."""
+    """Return the accuracy of each candidate, whose rows are some of the columns of `rows`.
+
+    Returns none where nothing can be held out, since no class has images of two groups.
+    """
     wait_for_kernels()
     n_classes = int(rows.labels.max()) + 1
     columns = dict(zip(signature.names, signature.blocks, strict=True))
@@ -223,8 +229,9 @@ def compare_signatures(
         method = Automatic(seed=context.seed)
         quiet = Context(threads=context.threads, progress=SILENT)
         fitted = method.fit(some, None, n_classes=n_classes, context=quiet)
-        facts, held = fitted.settings["cross_validation"], fitted.held_scores
-        assert held is not None
+        facts, held = fitted.settings.get("cross_validation"), fitted.held_scores
+        if facts is None or held is None:
+            return []
         correct = held.classes[:, 0] == held.labels
         measured = facts["measure"], facts["accuracy"], facts["error"]
         found.append(Candidate(word, *measured, correct))

@@ -214,8 +214,10 @@ def fit_store(
     val_rows = store.rows("val") if "val" in splits else None
     check_rows(train_rows, store, progress)
     if val_rows is None:
+        unsearched = method.is_open and method.needs_held_out(train_rows, n_classes)
         progress.note(
-            f"No validation {store.noun}s: settings are not searched and accuracy is not measured."
+            f"No validation {store.noun}s: accuracy is not measured"
+            f"{', and settings are not searched' if unsearched else ''}."
         )
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))

@@ -70,11 +70,9 @@ def read_known(
     model = match_store(folder, store).model
     if store.sets is not None:
         raise InputError(f"The rows of {store.path} have several labels each; one is needed.")
-    present = set(store.splits.tolist())
-    splits = [split for split in store.trained_splits if split in present]
-    if not splits:
+    if not store.trained_splits:
         raise InputError(f"{store.path} has no rows of the split train.")
-    rows = store.rows(splits)
+    rows = store.rows(store.trained_splits)
     number_of = np.array([numbers.get(name, -1) for name in store.class_names] + [-1], np.int32)
     labels = number_of[rows.labels]
     chosen = np.flatnonzero(labels >= 0)

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from myriad.arrays import Float
+from myriad.errors import InputError
 from myriad.models import LinearModel, Model
 from myriad.parallel import ThreadPool
 from myriad.products import add_product
@@ -33,10 +34,11 @@ SHARD = 4096
 BYTES = 16
 """Bytes of each product: the factor of the Gram matrix in float64, products and rows in float32."""
 MEMORY = 2 << 30
-RIDGE = 1e-5
-"""Value added to the diagonal, as a fraction of its mean: more than products of float32 rows may
-be wrong by, since rows that depend on one another (centred rows always do) have a singular matrix.
-It is far below the regularisation of any model worth choosing."""
+RIDGES = (1e-5, 1e-4, 1e-3)
+"""Values added to the diagonal, as fractions of its mean: the first that is more than products of
+float32 rows are wrong by, since rows that depend on one another (centred rows always do) have a
+singular matrix. The first one nearly always is, and is far below the regularisation of any model
+worth choosing. Rows of few dimensions have many eigenvalues of zero, and may need more."""
 
 
 def is_span_cheaper(n_rows: int, dim: int, n_classes: int, *, memory: int = MEMORY) -> bool:
@@ -91,11 +93,18 @@ class Span:
 
 def find_span(rows: Rows, context: RunningContext) -> Span:
     """Return rows in the coordinates of their span."""
-    K = _multiply_rows(rows, None, context)
-    square = max(float(np.trace(K)) / len(K), 1e-30)
-    K[np.diag_indices_from(K)] += RIDGE * square
-    factor = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    return Span(rows, factor, with_features(factor, rows))
+    for ridge in RIDGES:
+        K = _multiply_rows(rows, None, context)
+        square = max(float(np.trace(K)) / len(K), 1e-30)
+        K[np.diag_indices_from(K)] += ridge * square
+        try:
+            factor = cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return Span(rows, factor, with_features(factor, rows))
+    raise InputError(
+        "Products of the rows cannot be computed in float32: scale the features to similar sizes."
+    )
 
 
 def _multiply_rows(rows: Rows, others: Rows | None, context: RunningContext) -> NDArray[np.float64]:
