@@ -126,20 +126,39 @@ def test_models_in_factors(kind, n_latents):
 @pytest.mark.parametrize("dim", [16, 24, 23])
 @pytest.mark.parametrize("kind", ["bits", "features", "bilinear", "turned"])
 def test_models_of_coded_rows(kind, dim):
-    sample = RNG.normal(size=(30, dim)).astype(np.float32)
-    information = RNG.random(dim)
-    code = {
-        "bits": lambda: learn_bits(sample, n_bits=16, information=information),
-        "features": lambda: learn_chosen(sample, count=10, information=information),
-        "bilinear": lambda: learn_bilinear(sample, n_bits=12),
-        "turned": lambda: learn_hadamard(sample, n_bits=16, information=information),
-    }[kind]()
+    code = learn_code(kind, dim)
     inner = draw_folder(dim=code.decoded_dim)
     folder = ModelFolder(CodedModel(code, inner.model), inner.class_names, None, {})
     X = RNG.normal(size=(9, dim)).astype(np.float32)
     X[0] = 0
     (scores,) = start_session(build_onnx(folder)).run(["scores"], {"rows": X})
     np.testing.assert_allclose(scores, folder.model.scores(X), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("kind", ["bits", "features", "bilinear", "turned"])
+def test_probabilities_of_coded_rows(kind, several):
+    code = learn_code(kind, 24)
+    inner = draw_folder(6, code.decoded_dim)
+    folder = ModelFolder(CodedModel(code, inner.model), inner.class_names, None, {})
+    found = {"label_calibration": calibrated()}
+    if not several:
+        found = {"calibration": make_folder(6).calibration}
+    folder = replace(folder, **found)
+    X = RNG.normal(size=(9, 24)).astype(np.float32)
+    (found,) = start_session(build_onnx(folder)).run(["probabilities"], {"rows": X})
+    np.testing.assert_allclose(found, Decider(folder).predict_proba(X), rtol=1e-3, atol=1e-6)
+
+
+def learn_code(kind, dim):
+    sample = RNG.normal(size=(30, dim)).astype(np.float32)
+    information = RNG.random(dim)
+    return {
+        "bits": lambda: learn_bits(sample, n_bits=16, information=information),
+        "features": lambda: learn_chosen(sample, count=10, information=information),
+        "bilinear": lambda: learn_bilinear(sample, n_bits=12),
+        "turned": lambda: learn_hadamard(sample, n_bits=16, information=information),
+    }[kind]()
 
 
 def test_other_models_are_refused():

@@ -116,7 +116,7 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
         return graph.add_constant(np.array(value, np.float32), name)
 
     best = graph.add("ReduceMax", [scores], f"{PREFIX}best", axes=[1], keepdims=1)
-    away = graph.add("Sub", [best, keep(calibration.centre, "centre")], f"{PREFIX}away")
+    away = graph.add("Sub", [best, keep(calibration.centre, "mean_best")], f"{PREFIX}away")
     deviation = graph.add("Div", [away, keep(calibration.spread, "spread")], f"{PREFIX}deviation")
     limits = [keep(-MOST_EXPONENT, "lowest"), keep(MOST_EXPONENT, "highest")]
     deviation = graph.add("Clip", [deviation, *limits], f"{PREFIX}clipped")
@@ -130,16 +130,16 @@ def _calibrate(graph: Graph, scores: str, calibration: Calibration, n_classes: i
         two = graph.add_constant(np.array([2], np.int64), "two")
         graph.add("TopK", [logits, two], f"{PREFIX}best_two", f"{PREFIX}classes_of_two", axis=1)
         # The weights of the best two are 1 and -1: their product with the logits is the margin.
-        signs = graph.add_constant(np.array([[1.0], [-1.0]], np.float32), "signs")
-        margin = graph.add("MatMul", [f"{PREFIX}best_two", signs], f"{PREFIX}difference")
+        weights = graph.add_constant(np.array([[1.0], [-1.0]], np.float32), "one_less_other")
+        margin = graph.add("MatMul", [f"{PREFIX}best_two", weights], f"{PREFIX}difference")
         margin = graph.add("Min", [margin, keep(MOST_MARGIN, "most_margin")], f"{PREFIX}margin")
         grown = graph.add("Mul", [margin, keep(calibration.gain, "gain")], f"{PREFIX}grown")
         bonus = graph.add("Add", [grown, bonus], f"{PREFIX}bonus_of_row")
     top = graph.add("ArgMax", [scores], f"{PREFIX}top", axis=1, keepdims=0)
     depth = graph.add_constant(np.array([n_classes], np.int64), "depth")
     values = graph.add_constant(np.array([0.0, 1.0], np.float32), "off_and_on")
-    chosen = graph.add("OneHot", [top, depth, values], f"{PREFIX}chosen", axis=1)
-    bonuses = graph.add("Mul", [chosen, bonus], f"{PREFIX}bonuses")
+    is_top = graph.add("OneHot", [top, depth, values], f"{PREFIX}is_top", axis=1)
+    bonuses = graph.add("Mul", [is_top, bonus], f"{PREFIX}bonuses")
     logits = graph.add("Add", [logits, bonuses], f"{PREFIX}logits")
     return graph.add("Softmax", [logits], "probabilities", axis=1)
 

@@ -57,8 +57,9 @@ def test_only_some_classes_without_probabilities():
     assert found.probabilities is None
     best = np.array([1, 3])[folder.model.scores(X)[:, [1, 3]].argmax(axis=1)]
     np.testing.assert_array_equal(found.labels[:, 0], best)
-    with pytest.raises(InputError, match="train it again"):
-        Decider(folder, weights=np.array([1.0, 2.0, 3.0, 1.0, 1.0]))
+    for weights in ([1.0, 2.0, 3.0, 1.0, 1.0], [1.0, 5.0, 1.0, 1.0, 1.0]):
+        with pytest.raises(InputError, match="train it again"):
+            Decider(folder, weights=np.array(weights))
 
 
 def test_the_precision_of_answers():

@@ -103,6 +103,10 @@ def test_bad_priors_are_named(tmp_path, text, says):
         ({"reject": "sureness=0.5"}, "rejected by"),
         ({"confidence": 0.0}, "confidence"),
         ({"sets": "best"}, "sets"),
+        ({"sets": "lac"}, "--sets needs --coverage"),
+        ({"class_coverage": True}, "--class-coverage needs --coverage"),
+        ({"confidence": 0.9}, "--confidence needs --hierarchy"),
+        ({"only": "spring/birds.txt"}, "--only spring/birds.txt cannot be read: No such file"),
     ],
 )
 def test_bad_options_are_named(options, says):

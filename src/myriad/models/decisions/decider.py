@@ -112,7 +112,7 @@ class Decider:
             with np.errstate(divide="ignore"):
                 self._offsets = np.log(weights)
             self.n_allowed = int(np.count_nonzero(weights))
-            if np.unique(weights).size > 2 and self.label_calibration is None:
+            if np.unique(weights[weights > 0]).size > 1 and self.label_calibration is None:
                 self.require_calibration("Weights of classes")
         self.sets: SetRule | None = None
         if coverage is not None:

@@ -67,6 +67,14 @@ class DecisionOptions:
 
     def __post_init__(self) -> None:
         check_options(self)
+        for name, needed in (
+            ("sets", "coverage"),
+            ("class_coverage", "coverage"),
+            ("confidence", "hierarchy"),
+        ):
+            default = type(self).__dataclass_fields__[name].default
+            if getattr(self, name) != default and getattr(self, needed) is None:
+                raise InputError(f"--{name.replace('_', '-')} needs --{needed}.")
 
     def make_decider(self, folder: ModelFolder) -> Decider:
         """Return the decider for a model; `InputError` where the options do not fit it."""
@@ -109,7 +117,10 @@ def read_only(text: str, class_names: Sequence[str]) -> list[str]:
         except UnicodeDecodeError:
             raise InputError(f"--only {path} is not UTF-8 text.") from None
         return [line.strip() for line in lines if line.strip()]
-    return split_labels(text, class_names)
+    labels = split_labels(text, class_names)
+    if len(labels) == 1 and labels[0] not in class_names and path.suffix in (".txt", ".csv"):
+        raise InputError(f"--only {path} cannot be read: No such file or directory.")
+    return labels
 
 
 def read_prior(path: Path) -> dict[str, float]:
@@ -163,7 +174,7 @@ def read_hierarchy(path: Path, class_names: Sequence[str]) -> Hierarchy:
         if len(table) < number - 1 and not tree:
             raise InputError(f"{path}, line {number}: the label {row[key]!r} has two rows.")
     if not set(class_names) & table.keys():
-        raise InputError("The hierarchy names none of the classes of the model.")
+        raise InputError(f"--hierarchy {path} names none of the classes of the model.")
     if tree:
         table |= {name: (f"{name} alone",) for name in class_names if name not in table}
     return Hierarchy.of(class_names, table, levels)
