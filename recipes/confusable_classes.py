@@ -140,7 +140,10 @@ def main() -> None:
         sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
     if "stages" in asked and not options.quick:
         need(options.data, "the file of Omniglot, images, or rows in a .npz file")
-    results = Results(options.out, {"recipe": "confusable_classes", "quick": options.quick})
+    described = {"recipe": "confusable_classes", "quick": options.quick}
+    if "stages" in asked:
+        described["data"] = "glyphs" if options.quick else options.data.stem
+    results = Results(options.out, described)
     if "figures" in asked:
         simulate(results, quick=options.quick)
     if "stages" in asked:

@@ -2,10 +2,14 @@
 
     python recipes/evidence.py                     # print the tables
     python recipes/evidence.py docs/evidence.md    # write them into the page, and draw the plots
+    python recipes/evidence.py --results FOLDER    # print those of your own runs
 
-All numbers come from `benchmarks/results/`; a verdict is computed from them, so that it changes
-with the results. What has not been run says so. A test compares the page with the results. The
-plots go to `images/evidence` beside the page.
+All numbers come from `benchmarks/results/`, or from `--results`, a folder with the files that the
+recipes write to `--out`: `silhouettes.json`, `topk_networks.json`, `good_practice.json`,
+`choose_or_compress.json`, `highly_multiclass-NAME.json` (one for each set), `last_violators.json`,
+`confusable_classes.json` and `large_scale_learning.json`, as many as there are. A verdict is
+computed from them, so that it changes with the results. What has not been run says so. A test
+compares the page with the results. The plots go to `images/evidence` beside the page.
 """
 
 from __future__ import annotations
@@ -21,8 +25,17 @@ import evidence_codes
 import evidence_lecture
 import evidence_practice
 import evidence_topk
-from evidence_claims import FAILS, HOLDS, MOSTLY, NOT_RUN, UNDECIDED, format_table
-from highly_multiclass_tables import write_tables
+from evidence_claims import (
+    FAILS,
+    HOLDS,
+    MOSTLY,
+    NOT_RUN,
+    UNDECIDED,
+    Source,
+    count_verdict,
+    format_table,
+)
+from highly_multiclass_tables import RESULTS, write_tables
 
 SECTIONS = {
     "[TK] Top-k multiclass SVM": evidence_topk,
@@ -38,11 +51,13 @@ def format_tables() -> str:
     texts = {name: "\n\n".join(module.list_parts()) for name, module in SECTIONS.items()}
     verdicts = (HOLDS, MOSTLY, FAILS, UNDECIDED, NOT_RUN)
     rows = [
-        [name, *(str(text.count(f" | {verdict} |")) for verdict in verdicts)]
+        [name, *(str(count_verdict(text, verdict)) for verdict in verdicts)]
         for name, text in texts.items()
     ]
     header = ["claims", *(verdict.strip("*") for verdict in verdicts)]
     tables = "\n\n".join([format_table(header, rows), *texts.values()])
+    if Source.folder != RESULTS:
+        tables = re.sub(r"!\[.*\n\n", "", tables)  # the plots are those of our own results
     return re.sub(r"(?<!\w)-(?=\d)", "−", tables)  # a minus sign, not the hyphen of "top-1"
 
 
@@ -50,7 +65,12 @@ def main() -> None:
     """Print the tables, or write them into a page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("page", type=Path, nargs="?")
+    parser.add_argument("--results", type=Path, help="a folder with the results of other runs")
     options = parser.parse_args()
+    if options.results is not None:
+        if not any(options.results.glob("*.json")):
+            sys.exit(f"{options.results} holds no results, files that end in .json.")
+        Source.folder = options.results
     if options.page is None:
         print(format_tables())
         return

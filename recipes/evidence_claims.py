@@ -2,12 +2,13 @@
 
 A verdict is computed from the results, so that it changes with them. A difference of one seed is
 decided if it is more than a point; one over n seeds if it is more than twice its standard error and
-more than a point over the root of n.
+more than a point over the root of n. No difference of four test images or fewer is decided.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,14 +21,25 @@ HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "n
 MOSTLY = "holds for most"
 ONE_SEED = 1.0
 """Points that a difference of one seed must have to be decided."""
+FEW_IMAGES = 4
+"""Test images that are within twice the standard error of their own number, its root."""
+
+OURS = "–"
+"""Stands for the paper's number where the paper does not compare these two."""
 
 Claim = tuple[str, str, str, str]
 """What a paper says, its number, ours, and the verdict."""
 
 
+class Source:
+    """The folder that results are read from."""
+
+    folder = RESULTS
+
+
 def read(name: str) -> dict[str, Any]:
     """Return a file of results; empty where it has not been written."""
-    path = RESULTS / f"{name}.json"
+    path = Source.folder / f"{name}.json"
     found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return found
 
@@ -40,7 +52,12 @@ def give_verdict(ours: float | None, holds: bool, text: str = "") -> tuple[str, 
 
 
 def compare_seeds(
-    gains: Sequence[float], *, least: float = 0.0, sign: int = 1, digits: int = 1
+    gains: Sequence[float],
+    *,
+    least: float = 0.0,
+    sign: int = 1,
+    digits: int = 1,
+    tested: float = math.inf,
 ) -> tuple[str, str]:
     """Return paired differences as text and the verdict on the claim that they are positive.
 
@@ -50,6 +67,7 @@ def compare_seeds(
     least : minimum mean that the claim needs: -1 for "at most a point behind".
     sign : -1 for the claim that they are negative.
     digits : decimals that are shown.
+    tested : number of test images; a difference of `FEW_IMAGES` decides nothing.
     """
     if not gains:
         return "–", NOT_RUN
@@ -61,6 +79,7 @@ def compare_seeds(
         error = float(np.std(gains, ddof=1)) / root
         text = f"{mean:+.{digits}f} ± {error:.{digits}f} ({len(gains)})"
         noise = max(2 * error, ONE_SEED / root)  # the deviation of few seeds is itself uncertain
+    noise = max(noise, 100 * FEW_IMAGES / tested)
     ahead = sign * mean - least
     if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
         return "0.0, the same", FAILS
@@ -77,9 +96,19 @@ def pair(cells: dict[str, Any], first: str, second: str, value: str) -> list[flo
     return found
 
 
+def list_seeds(cells: dict[str, Any], line: str, value: str) -> list[float]:
+    """Return a value of a line of results for each of its seeds."""
+    return [cells[f"{line}/{seed}"][value] for seed in range(100) if f"{line}/{seed}" in cells]
+
+
+def count_tested(cells: dict[str, Any]) -> float:
+    """Return the least number of test images of some results; infinity where none states it."""
+    return min((cell["tested"] for cell in cells.values() if "tested" in cell), default=math.inf)
+
+
 def average(cells: dict[str, Any], line: str, value: str) -> tuple[float, int] | None:
     """Return the mean of a line of results over its seeds, and their number."""
-    seeds = [cells[f"{line}/{seed}"][value] for seed in range(100) if f"{line}/{seed}" in cells]
+    seeds = list_seeds(cells, line, value)
     return (float(np.mean(seeds)), len(seeds)) if seeds else None
 
 
@@ -88,10 +117,20 @@ def format_claims(claims: Iterable[Claim]) -> str:
     return format_table(["claim", "paper", "here", "verdict"], [list(claim) for claim in claims])
 
 
+def count_verdict(text: str, verdict: str) -> int:
+    """Return how many claims of a paper have a verdict in the tables of a text.
+
+    Comparisons of our own, which explain others, are not counted.
+    """
+    rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
+    return sum(len(row) == 4 and row[3] == verdict and row[1] != OURS for row in rows)
+
+
 def describe_origin(cells: dict[str, Any]) -> str:
-    """Return the machine and the dates of results."""
+    """Return the machines and the dates of results, or of the one file without cells."""
     if not cells:
         return "Not run."
-    machines = sorted({cell["machine"] for cell in cells.values()})
-    dates = sorted({cell["date"][:10] for cell in cells.values()})
+    runs = [cells] if "machine" in cells else list(cells.values())
+    machines = sorted({run["machine"] for run in runs})
+    dates = sorted({run["date"][:10] for run in runs})
     return f"Run on {' and '.join(dates)}, {'; '.join(machines)}."

@@ -11,6 +11,7 @@ from evidence_claims import (
     FAILS,
     HOLDS,
     NOT_RUN,
+    OURS,
     UNDECIDED,
     Claim,
     compare_seeds,
@@ -24,6 +25,8 @@ from evidence_claims import (
 LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
 GAUSSIANS = 128
 """Of the Fisher vectors of [CC]."""
+USELESS = 0.1
+"""Bits of information below which a feature counts as useless  [CC, 3.3]."""
 
 
 def claims_of_codes(found: dict[str, Any]) -> Iterator[Claim]:
@@ -81,8 +84,16 @@ def decide(found: tuple[float, float] | None, least: float = 0.0) -> tuple[str, 
     return f"{gain:+.1f} ± {error:.1f}", verdict
 
 
-def claims_of_features(cells: dict[str, Any]) -> Iterator[Claim]:
+def by_chance(found: dict[str, Any], quantiser: str) -> float:
+    """Return the mean estimate of bits for a feature without information that fills all bins."""
+    bins = 2 if quantiser == "sign" else int(quantiser.split()[0])
+    classes = len(found["test_counts"])
+    return (bins - 1) * (classes - 1) / (2 * found["train_rows"] * math.log(2))
+
+
+def claims_of_features(found: dict[str, Any]) -> Iterator[Claim]:
     """Yield the claims on the features by themselves, Figures 1 to 3."""
+    cells = found.get("cells", {})
     facts = cells.get(f"{GAUSSIANS}/correlations", {})
     for kind in ("random", "same region", "same Gaussian"):
         share = facts.get("weak", {}).get(kind)
@@ -92,7 +103,11 @@ def claims_of_features(cells: dict[str, Any]) -> Iterator[Claim]:
     for name in ("sign", "2 bins", "4 bins", "8 bins", "16 bins"):
         share = information.get("useless", {}).get(name)
         claim = f"Figure 2: features with less than 0.1 bits of information, {name}"
-        yield claim, "over 90 %", *give_verdict(share, (share or 0) > 90, f"{share or 0:.1f} %")
+        shown, verdict = give_verdict(share, (share or 0) > 90, f"{share or 0:.1f} %")
+        best = information.get("quantiles", {}).get("10", {}).get(name, math.inf)
+        if verdict == FAILS and best - by_chance(found, name) < USELESS:
+            shown, verdict = f"{shown}; over 90 % without the bits by chance", UNDECIDED
+        yield claim, "over 90 %", shown, verdict
     for name in ("4 bins", "8 bins"):
         medians = information.get("median")
         gain = medians["sign"] - medians[name] if medians else None
@@ -108,15 +123,15 @@ def claims_of_features(cells: dict[str, Any]) -> Iterator[Claim]:
 def claims_of_chosen(found: dict[str, Any]) -> Iterator[Claim]:
     """Yield the claims of [CC], by the results of `choose_or_compress.py`."""
     cells, counts = found.get("cells", {}), found.get("test_counts", [])
-    yield from claims_of_features(cells)
+    yield from claims_of_features(found)
 
     def lead(first: str, second: str, ratio: int) -> tuple[float, float] | None:
         lines = (f"{GAUSSIANS}/{first}/{ratio}", f"{GAUSSIANS}/{second}/{ratio}")
         return compare_images(cells.get(lines[0]), cells.get(lines[1]), counts)
 
     for first, second, ratio, text, paper in (
-        ("bits", "random", 256, "sign bits of chosen features beat those of random ones", "–"),
-        ("bits", "random", 1024, "sign bits of chosen features beat those of random ones", "–"),
+        ("bits", "random", 256, "sign bits of chosen features beat those of random ones", OURS),
+        ("bits", "random", 1024, "sign bits of chosen features beat those of random ones", OURS),
         ("pq", "bits", 32, "Figure 5: PQ has an edge over sign bits", "a small edge"),
         ("bits", "pq", 64, "Figure 5: sign bits win over PQ", "ahead"),
         ("bits", "pq", 128, "Figure 5: sign bits win over PQ", "ahead"),
@@ -124,9 +139,9 @@ def claims_of_chosen(found: dict[str, Any]) -> Iterator[Claim]:
         ("bits", "bilinear", 64, "Figure 5: sign bits win over bilinear codes", "ahead"),
         ("bits", "bilinear", 128, "Figure 5: sign bits win over bilinear codes", "ahead"),
         ("bits", "bilinear", 256, "Figure 5: sign bits win over bilinear codes", "ahead"),
-        ("presence", "bits", 32, "ours: presence bits beat sign bits", "–"),
-        ("presence", "bits", 256, "ours: presence bits beat sign bits", "–"),
-        ("presence", "pq", 256, "ours: presence bits beat PQ", "–"),
+        ("presence", "bits", 32, "presence bits beat sign bits", OURS),
+        ("presence", "bits", 256, "presence bits beat sign bits", OURS),
+        ("presence", "pq", 256, "presence bits beat PQ", OURS),
     ):
         yield f"{text} (ratio {ratio})", paper, *decide(lead(first, second, ratio))
     half, whole = (cells.get(f"{GAUSSIANS}/bits/{ratio}") for ratio in (64, 32))
@@ -167,6 +182,14 @@ def claims_of_times(cells: dict[str, Any]) -> Iterator[Claim]:
             shown = f"{times[0]:.2f} against {times[1]:.2f}"
             near = max(times) < 1.5 * min(times)
             yield claim, "similar", shown, HOLDS if near else FAILS
+    times = [cells.get(f"{GAUSSIANS}/pq/{ratio}", {}).get("coding") for ratio in (32, 256)]
+    claim = "coding with PQ takes less time at large ratios (seconds, ratio 32 and 256)"
+    if None in times:
+        yield claim, "30 % and 5 % of all time", "–", NOT_RUN
+    else:
+        shown = f"{times[0]:.1f} and {times[1]:.1f}"
+        verdict = HOLDS if times[1] < 0.9 * times[0] else FAILS
+        yield claim, "30 % and 5 % of all time", shown, verdict
     times = [cells.get(f"{GAUSSIANS}/bits/{ratio}", {}).get("training") for ratio in (32, 1024)]
     claim = "Figure 4: training time falls in proportion to the ratio (32 times shorter rows)"
     if None in times:
@@ -220,9 +243,7 @@ def table_of_information(found: dict[str, Any]) -> str:
     for share, values in facts.get("quantiles", {}).items():
         if share != "50":  # the median
             rows.append([f"best {share} %, bits", *(f"{values[name]:.3f}" for name in names)])
-    unit = (len(found["test_counts"]) - 1) / (2 * found["train_rows"] * math.log(2))
-    bins = [2 if name == "sign" else int(name.split()[0]) for name in names]
-    rows.append(["by chance alone, bits", *(f"{unit * (n - 1):.3f}" for n in bins)])
+    rows.append(["by chance alone, bits", *(f"{by_chance(found, name):.3f}" for name in names)])
     return format_table(["information of a feature", *names], rows)
 
 
@@ -251,16 +272,18 @@ def describe_chosen(cells: dict[str, Any]) -> str:
 
 def list_parts() -> Iterator[str]:
     """Yield the parts of the section."""
-    found = read("choose_or_compress")
+    found, splits = read("choose_or_compress"), read("codes")
     chosen = found.get("cells", {})
     done = f"{GAUSSIANS}/none/1" in chosen
-    size = ""
+    size, data = "", "Scene 15"
     if found:
+        data = {"scene15": data}.get(found["data"], found["data"])
         size = f", {found['train_rows']:,} training and {found['test_rows']:,} test images"
     yield "## [CC] To choose or to compress"
     yield (
-        "Scene 15, mean over classes. The first five claims: five random splits of 131,072 "
-        "features of 256 Gaussians over 4 regions, `benchmarks/codes.py`. The tables and all other "
+        f"{data}, mean over classes. The first five claims: five random splits of 131,072 "
+        "features of 256 Gaussians over 4 regions, `benchmarks/codes.py`. "
+        f"{describe_origin(splits)} The tables and all other "
         "claims: `recipes/choose_or_compress.py`, 128 Gaussians over 8 regions as in the paper, "
         f"one split{size}; ± is the standard error of a difference over these "
         f"test images. {describe_origin(chosen)}"
@@ -271,6 +294,11 @@ def list_parts() -> Iterator[str]:
         yield "![Information of features, by quantiser](images/evidence/information.png)"
     if done:
         yield describe_chosen(chosen)
+        yield (
+            "Accuracy by code: `pq` product codes, `bits` sign bits of the features with the most "
+            "information, `presence` the same with a bit for each cell, `hadamard` sign bits of "
+            "rotated rows, `bilinear` those of [CC] as BPBC, `random` sign bits of random features."
+        )
         yield table_of_codes(chosen)
         if f"{GAUSSIANS}/selection" in chosen:
             yield describe_selection(chosen)
@@ -281,4 +309,4 @@ def list_parts() -> Iterator[str]:
             "scoring the test images."
         )
         yield table_of_times(chosen)
-    yield format_claims(claims_of_codes(read("codes")))
+    yield format_claims(claims_of_codes(splits))

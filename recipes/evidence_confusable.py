@@ -7,6 +7,7 @@ from typing import Any
 
 from evidence_claims import FAILS, HOLDS, NOT_RUN, Claim, compare_seeds, format_table, pair, read
 
+OMNIGLOT = "omniglot_1623"
 NEAR = 0.02
 """How far a simulated frequency may be from the formula."""
 
@@ -61,10 +62,11 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
     yield claim, "a formula", text, HOLDS if near else FAILS
 
 
-def claims_of_stages(cells: dict[str, Any]) -> Iterator[Claim]:
+def claims_of_stages(cells: dict[str, Any], data: str) -> Iterator[Claim]:
     """Yield what a second stage and last violators gain over one stage."""
     sizes = {c["classes"] for name, c in cells.items() if name.startswith("stages/")}
-    data = f"Omniglot, {', '.join(map(str, sorted(sizes)))} classes" if sizes else "Omniglot"
+    name = {OMNIGLOT: "Omniglot"}.get(data, data)
+    data = f"{name}, {', '.join(map(str, sorted(sizes)))} classes" if sizes else name
     for claim, line in (
         ("a second stage with the class-confusion loss helps Wsabie++", "confusion"),
         ("its online form, chains of 8 last violators, helps", "last violators"),
@@ -79,9 +81,10 @@ def claims_of_stages(cells: dict[str, Any]) -> Iterator[Claim]:
 
 def list_claims() -> Iterator[Claim]:
     """Yield all claims on confusable classes."""
-    cells = read("confusable_classes").get("cells", {})
+    found = read("confusable_classes")
+    cells = found.get("cells", {})
     yield from claims_of_figures(cells)
-    yield from claims_of_stages(cells)
+    yield from claims_of_stages(cells, found.get("data", OMNIGLOT))
 
 
 def list_tables() -> Iterator[str]:

@@ -163,6 +163,7 @@ def measure(model: Any, rows: Rows) -> dict[str, Any]:
     return {
         "top1": round(float(first.mean()), 2),
         "top5": round(float(five.mean()), 2),
+        "tested": len(ranks),
         "classes": {
             name: {rows.class_names[c]: round(float(first[c]), 1) for c in some}
             for name, some in ends.items()

@@ -76,10 +76,11 @@ def hold_out(rows: ArrayRows) -> list[ArrayRows]:
     return [ArrayRows(rows.X[s], rows.labels[s], rows.class_names) for s in (~held, held)]
 
 
-def measure(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Return top-1 and top-5 over samples in percent."""
+def measure(model: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return top-1 and top-5 over samples in percent, and the number of samples."""
     ranks, _ = model.rank_true_labels(X, y)
-    return {f"top{k}": round(100 * float((ranks <= k).mean()), 2) for k in (1, 5)}
+    found: dict[str, Any] = {f"top{k}": round(100 * float((ranks <= k).mean()), 2) for k in (1, 5)}
+    return found | {"tested": len(ranks)}
 
 
 def fit(method: Method, some: ArrayRows) -> tuple[Any, dict[str, Any], float]:

@@ -23,7 +23,7 @@ class Results:
     Parameters
     ----------
     path : the JSON file; None to keep nothing.
-    described : what the results depend on; a file of another call is refused.
+    described : what the results depend on; a file that says otherwise is refused.
     """
 
     def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ class Results:
         if path is None or not path.exists():
             return
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if any(kept.get(name) != value for name, value in described.items()):
+        if any(kept.get(name, value) != value for name, value in described.items()):
             sys.exit(f"{path} holds results of another call: choose another file.")
         self.cells = kept["cells"]
 

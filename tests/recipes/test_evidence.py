@@ -1,5 +1,7 @@
 """The verdicts of docs/evidence.md follow from the numbers."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -23,12 +25,45 @@ def recipes(monkeypatch):
         ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
         ([], {}, "not run"),
+        ([4.2], {"tested": 24}, "undecided"),
+        ([4.2], {"tested": 240}, "holds"),
     ],
 )
 def test_a_difference_is_decided_by_its_standard_error(recipes, gains, options, verdict):
     from evidence_claims import compare_seeds
 
     assert compare_seeds(gains, **options)[1] == verdict
+
+
+def test_comparisons_of_our_own_are_not_counted(recipes):
+    from evidence_claims import FAILS, HOLDS, OURS, count_verdict, format_claims
+
+    claims = [("a", "+1.0", "+2.0", HOLDS), ("b", OURS, "+1.0", HOLDS), ("c", "+1.0", "−1", FAILS)]
+    text = f"Some words | {HOLDS} |\n\n{format_claims(claims)}"
+    assert (count_verdict(text, HOLDS), count_verdict(text, FAILS)) == (1, 1)
+
+
+def test_tables_are_printed_for_other_results(recipes, monkeypatch, tmp_path):
+    from evidence import format_tables
+    from evidence_claims import Source
+
+    monkeypatch.setattr(Source, "folder", tmp_path)
+    assert "| not run |" in format_tables()
+    run = {"machine": "a machine", "commit": "1", "date": "2026-01-01"}
+    row = {"chosen": {}, "test": [float(n) for n in range(6)]} | run
+    lines = {f"table8/{line}/0": {"test": 5.0} | run for line in ("Wsabie++", "Wsabie")}
+    found = {
+        "silhouettes": {"data": "birds", "cells": {"OVA": row}},
+        "highly_multiclass-birds": {"cells": lines},
+    }
+    for name, content in found.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf-8")
+    text = format_tables()
+    assert "birds, `recipes/silhouettes.py`. Run on 2026-01-01, a machine." in text
+    assert "| OVA | 0.00 | 1.00 |" in text
+    assert "| Wsabie++ is ahead of Wsabie (birds) | +3.7 to +5.4 | +0.0 | undecided |" in text
+    assert "61.81" not in text  # of the paper's own data
+    assert "![" not in text  # plots are drawn of our own results
 
 
 def test_differences_are_paired_by_seed(recipes):

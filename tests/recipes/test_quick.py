@@ -149,6 +149,7 @@ def test_a_store_without_test_rows_is_refused(monkeypatch, tmp_path, capsys):
 
 def test_results_of_another_call_are_refused(monkeypatch, tmp_path):
     out = tmp_path / "results.json"
-    out.write_text(json.dumps({"recipe": "other", "cells": {}}), "utf-8")
-    with pytest.raises(SystemExit, match="results of another call"):
-        run(monkeypatch, "silhouettes", "--quick", "--out", out)
+    for other in ({"recipe": "other"}, {"recipe": "silhouettes", "data": "birds"}):
+        out.write_text(json.dumps(other | {"cells": {}}), "utf-8")
+        with pytest.raises(SystemExit, match="results of another call"):
+            run(monkeypatch, "silhouettes", "--quick", "--out", out)

@@ -5,6 +5,7 @@ import pytest
 
 from myriad.errors import InputError
 from myriad.measures import LabelSets
+from myriad.models.embedding import EmbeddingModel
 from myriad.store import ArrayRows
 from myriad.training import Context, WsabieMethod
 from myriad.training.embedding.second_stage import (
@@ -79,6 +80,15 @@ def test_classes_put_last_do_not_change_others():
     changed = rank_last(model, np.array([2]))
     assert (changed.rank(val.X, 6)[0][:, -1] == 2).all()
     assert rank_last(model, np.zeros(6, np.bool_)) is model
+
+
+def test_classes_put_last_are_never_first_with_the_linear_discriminant():
+    prototypes = np.array([[1.0, 0.2], [3.0, 3.0], [1.0, -0.2], [2.0, 0.0]], np.float32)
+    model = EmbeddingModel(np.eye(2, dtype=np.float32), prototypes, discriminant="linear")
+    rows = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)  # all others below 0: first
+    changed = rank_last(model, np.array([1]))
+    assert (changed.rank(rows, 1)[0] != 1).all()
+    np.testing.assert_array_equal(changed.prototypes[[0, 2, 3]], prototypes[[0, 2, 3]])
 
 
 def test_a_second_stage_does_not_go_with_runs():

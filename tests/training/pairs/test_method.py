@@ -39,6 +39,28 @@ def test_variables_are_projected_to_equal_sums():
             np.testing.assert_allclose(apart[own[:, c], c], positives, atol=1e-12 * spread)
 
 
+def test_the_search_for_the_shift_does_not_go_back_and_forth():
+    rng = np.random.default_rng(0)
+    first = np.eye(3)[[0, 1, 2, 0]]  # the first step of training: only positives, all alike
+    for A in (first, *rng.standard_normal((200, 4, 3)), *rng.integers(-2, 3, (200, 4, 3))):
+        labels = np.array([0, 1, 2, 0], np.int32)
+        own = labels[:, None] == np.arange(3)
+        found = A.astype(np.float64)
+        shift_to_balance(found, labels, np.zeros(3, np.int64), np.zeros(1))
+        positives, negatives = balance(A[own], A[~own])
+        np.testing.assert_allclose(found[own], positives, atol=1e-12)
+        np.testing.assert_allclose(found[~own], negatives, atol=1e-12)
+
+
+def test_toppush_of_one_row():
+    X = np.array([[1.0, 0.5]], np.float32)
+    rows = ArrayRows(X, np.zeros(1, np.int32), ["a", "b", "c"])
+    fitted = TopPush(lam=0.1, tol=1e-4, center=False).fit(rows, None, n_classes=3, context=ONE)
+    best = 0.075 / (0.075 + 2.25 * (X**2).sum())  # both wrong classes share the dual variable
+    assert fitted.certificate.duals.sum() <= best * (1 + 1e-6)
+    assert fitted.certificate.primals.sum() == pytest.approx(best, rel=2e-4)
+
+
 def test_a_class_without_rows_is_projected_to_zero():
     A = np.array([[1.0, 2.0, 3.0], [2.0, -1.0, 1.0]])
     shift_to_balance(A, np.array([0, 1], np.int32), np.arange(3), np.zeros(3))

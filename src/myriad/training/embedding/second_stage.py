@@ -125,9 +125,10 @@ def exclude_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
 
 
 def rank_last(model: EmbeddingModel, classes: NDArray[Any]) -> EmbeddingModel:
-    """Return a model that ranks some classes last.
+    """Return a model that ranks some classes last; with the linear discriminant, never first.
 
-    With the linear discriminant no prototype is ranked last for all rows: these classes score 0.
+    A linear prototype cannot be last for all rows. These classes have the mean of the others, whose
+    score is the mean of their scores.
 
     Parameters
     ----------
@@ -136,7 +137,10 @@ def rank_last(model: EmbeddingModel, classes: NDArray[Any]) -> EmbeddingModel:
     if not len(np.flatnonzero(classes) if classes.dtype == np.bool_ else classes):
         return model
     prototypes = model.prototypes.copy()
-    prototypes[classes] = 0.0
     if model.discriminant == "euclidean":
+        prototypes[classes] = 0.0
         prototypes[classes, 0] = FAR
+    else:
+        others = np.delete(prototypes, classes, axis=0)
+        prototypes[classes] = others.mean(axis=0) if len(others) else 0.0
     return replace(model, prototypes=prototypes)

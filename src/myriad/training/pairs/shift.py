@@ -75,7 +75,11 @@ def sum_shifted(A, labels, problems, shifts, excess, counts):
 
 @jit
 def move_shift(p, shifts, lows, highs, excess, counts):
-    """Move a t to the root of the linear piece, or halve its bracket; return whether it moved."""
+    """Move a t to the root of the linear piece, or halve its bracket; return whether it moved.
+
+    A root at an end of the bracket is not taken: the function is neither convex nor concave, and
+    the roots of two pieces may lead to each other for ever.
+    """
     t = shifts[p]
     if excess[p] > 0.0:
         lows[p] = t
@@ -84,7 +88,7 @@ def move_shift(p, shifts, lows, highs, excess, counts):
     if counts[p] == 0.0 or excess[p] == 0.0:
         return False
     root = t + excess[p] / counts[p]
-    if not lows[p] <= root <= highs[p]:
+    if not lows[p] < root < highs[p]:
         root = 0.5 * (lows[p] + highs[p])
     shifts[p] = root
     return abs(root - t) > 1e-15 * max(abs(root), abs(t))
