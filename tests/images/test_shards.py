@@ -121,6 +121,28 @@ IMAGES = [{"bytes": PNG, "path": f"{i}.png"} for i in range(5)]
 
 
 class TestParquet:
+    @pytest.mark.parametrize("nested", [False, True])
+    @pytest.mark.parametrize("empty", [False, True])
+    def test_images_that_repeat_thousands_of_times_are_refused(self, tmp_path, nested, empty):
+        """A file of some kilobytes; an image is in it once, in the dictionary of the column."""
+        value = pa.array([bytes(100_000)], pa.binary())
+        column = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), value)
+        if empty:
+            column = pa.nulls(3_000_000, pa.binary())
+        image = pa.StructArray.from_arrays([column], ["bytes"]) if nested else column
+        columns = {"image": image, "label": pa.array(np.zeros(len(column), np.int8))}
+        path = write_table(tmp_path / "a.parquet", columns, compression="zstd", store_schema=False)
+        assert path.stat().st_size < 50_000
+        with pytest.raises(InputError, match=r"image.* is compressed .* to 1"):
+            find_images(path)
+
+    def test_labels_that_repeat_thousands_of_times_are_refused(self, tmp_path):
+        label = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), ["x" * 100_000])
+        columns = {"image": [PNG] * 500, "label": label}
+        path = write_table(tmp_path / "a.parquet", columns, store_schema=False)
+        with pytest.raises(InputError, match="'label' have more than 4096 bytes"):
+            find_images(path)
+
     def test_labels_with_names(self, tmp_path):
         names = {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
         columns = {"image": IMAGES, "label": [0, 1, 1, -1, None]}

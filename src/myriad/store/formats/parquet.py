@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrow import pa, pq
+from myriad.arrow import count_bytes, pa, pq, read_column
 from myriad.errors import InputError, did_you_mean, lacks_threads
+from myriad.files import refuse_bomb
 from myriad.store.formats.row_file import Column, RowFile, brief
 
 
@@ -28,14 +29,7 @@ def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:
     """Return one column of a Parquet file."""
     if name not in file.schema_arrow.names:
         raise _refuse_column(path, name, file.schema_arrow.names)
-    try:
-        column = file.read(columns=[name]).column(0)
-        column.validate(full=True)  # text may not be UTF-8
-        return column
-    except (OSError, pa.ArrowException) as error:
-        if lacks_threads(error):
-            raise
-        raise InputError(f"{path}: the column {name!r} is damaged: {brief(error)}.") from None
+    return read_column(file, name, path)
 
 
 def _refuse_column(path: Path, name: str, known: Sequence[str]) -> InputError:
@@ -63,6 +57,12 @@ class ParquetFile(RowFile):
         self.n_rows = self._file.metadata.num_rows
         kind = self._file.schema_arrow.field(self._rows).type.value_type
         self.dtype = pa.array([], kind).to_numpy().dtype
+        refuse_bomb(
+            f"{path}: {self._rows}",
+            count_bytes(self._file, self._rows),
+            path.stat().st_size,
+            "write it without compression and dictionaries",
+        )
         self.dim = 0
         if self.n_rows:
             first = next(self.blocks(1), None)
