@@ -31,7 +31,17 @@ _BATCH_ROWS = 65_536
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 """Bytes of a value by its physical type, for those of fixed width."""
 
-__all__ = ["count_bytes", "iterate_column", "pa", "pc", "pq", "read_column"]
+__all__ = ["count_bytes", "iterate_column", "open_table", "pa", "pc", "pq", "read_column"]
+
+
+def open_table(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file; `InputError` if two columns have the same name."""
+    file = pq.ParquetFile(path)
+    names = file.schema_arrow.names
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{path} has several columns {twice[0]!r}: give each its own name.")
+    return file
 
 
 def count_bytes(file: pq.ParquetFile, column: str) -> int:

@@ -136,6 +136,12 @@ class TestParquet:
         with pytest.raises(InputError, match=r"image.* is compressed .* to 1"):
             find_images(path)
 
+    def test_columns_of_the_same_name_are_refused(self, tmp_path):
+        table = pa.table([[PNG], ["cat"], ["dog"]], names=["image", "label", "label"])
+        pq.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(InputError, match="several columns 'label'"):
+            find_images(tmp_path / "a.parquet")
+
     def test_labels_that_repeat_thousands_of_times_are_refused(self, tmp_path):
         label = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), ["x" * 100_000])
         columns = {"image": [PNG] * 500, "label": label}

@@ -39,7 +39,7 @@ from myriad.signatures.networks.torch_weights import read_torch_weights
 from myriad.store import Store
 from myriad.store.formats import FileRows
 from myriad.training.checkpoints import Checkpoint
-from tests.robustness import mutation
+from tests.robustness import mutation, mutation_fields, mutation_tables
 from tests.robustness.inputs import picture
 from tests.robustness.mutation import Mutate, pack_tar, pack_zip
 
@@ -271,15 +271,23 @@ def make_torch(ready: Path, folder: Path) -> None:
     write_example(folder / "w.pth")
 
 
-JSON, BYTES, TEXT = mutation.mutate_json, mutation.mutate_bytes, mutation.mutate_text
-TENSORS = mutation.mutate_safetensors
+JSON, TEXT = mutation.mutate_json, mutation.mutate_text
+TENSORS = mutation_tables.mutate_arrays
+ARROW, PARQUET = mutation_tables.mutate_arrow, mutation_tables.mutate_parquet
+PICTURE_FORMS = {
+    "JPEG": mutation_fields.mutate_jpeg,
+    "GIF": mutation_fields.mutate_front,
+    "BMP": mutation_fields.mutate_front,
+    "TIFF": mutation_fields.mutate_tiff,
+    "WEBP": mutation_fields.mutate_front,
+}
 READERS = {
     "store.json": Reader(read_store, "store.json", JSON, copy_of("rows.store")),
     "plan.json": Reader(resume_store, "plan.json", JSON, copy_of("rows.store")),
     "shard": Reader(
-        read_store, "shard-00000.arrow", BYTES, copy_of("rows.store"), update_store_checksum
+        read_store, "shard-00000.arrow", ARROW, copy_of("rows.store"), update_store_checksum
     ),
-    "index": Reader(read_store, "index.arrow", BYTES, copy_of("rows.store"), update_store_checksum),
+    "index": Reader(read_store, "index.arrow", ARROW, copy_of("rows.store"), update_store_checksum),
     "recipe": Reader(
         read_store, "recipe.safetensors", TENSORS, copy_of("model.store"), update_store_checksum
     ),
@@ -317,7 +325,7 @@ READERS = {
     "images.parquet": Reader(
         read_images,
         "a.parquet",
-        BYTES,
+        PARQUET,
         put("a.parquet", to_bytes(lambda stream: pq.write_table(IMAGE_TABLE, stream))),
     ),
     "corrections": Reader(
@@ -328,8 +336,8 @@ READERS = {
     ),
     "png": Reader(read_image, "a.png", mutation.mutate_png, put("a.png", picture(1, 1))),
     **{
-        form.lower(): Reader(read_image, f"a.{form}", BYTES, put(f"a.{form}", picture(1, 1, form)))
-        for form in ("JPEG", "GIF", "BMP", "TIFF", "WEBP")
+        form.lower(): Reader(read_image, f"a.{form}", mutate, put(f"a.{form}", picture(1, 1, form)))
+        for form, mutate in PICTURE_FORMS.items()
     },
     "npy": Reader(read_rows, "r.npy", mutation.mutate_npy, put("r.npy", NPY, labels_txt=LABELS)),
     "npz": Reader(
@@ -341,10 +349,10 @@ READERS = {
     "parquet": Reader(
         read_rows,
         "r.parquet",
-        BYTES,
+        PARQUET,
         put("r.parquet", to_bytes(lambda stream: pq.write_table(TABLE, stream))),
     ),
-    "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", BYTES, make_clip),
+    "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", PARQUET, make_clip),
     "svmlight": Reader(
         read_rows,
         "r.svm",
@@ -381,6 +389,6 @@ READERS = {
         TEXT,
         put("h.csv", b"label,genus,order\nant,a,i\nbee,b,i\ncow,c,m\n"),
     ),
-    "onnx": Reader(read_onnx, "net.onnx", BYTES, make_network),
-    "torch": Reader(read_torch_weights, "w.pth", BYTES, make_torch),
+    "onnx": Reader(read_onnx, "net.onnx", mutation_fields.mutate_protobuf, make_network),
+    "torch": Reader(read_torch_weights, "w.pth", mutation_fields.mutate_pickles, make_torch),
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from myriad.arrow import count_bytes, iterate_column, pa, pc, pq, read_column
+from myriad.arrow import count_bytes, iterate_column, open_table, pa, pc, pq, read_column
 from myriad.errors import InputError
 from myriad.files import refuse_bomb
 from myriad.images.archive import Archive
@@ -74,7 +74,7 @@ class ParquetArchive(Archive):
     """
 
     def _index(self) -> None:
-        self._file = pq.ParquetFile(self.path)
+        self._file = open_table(self.path)
         schema = self._file.schema_arrow
         column = _find_image_column(schema)
         if column is None:

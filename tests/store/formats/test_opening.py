@@ -192,6 +192,13 @@ def test_parquet_of_zeros_is_refused_before_it_takes_memory(tmp_path, kind, n_ro
         open_row_files([path])
 
 
+def test_parquet_columns_of_the_same_name_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([list(X), list(X)], names=["rows", "rows"]), path)
+    with pytest.raises(InputError, match="several columns 'rows'"):
+        open_row_files([path], rows="rows")
+
+
 def test_parquet_labels_that_repeat_thousands_of_times_are_refused(tmp_path):
     label = pa.DictionaryArray.from_arrays(np.zeros(50, np.int32), ["x" * 1_000_000])
     path = tmp_path / "a.parquet"

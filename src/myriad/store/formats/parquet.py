@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrow import count_bytes, pa, pq, read_column
+from myriad.arrow import count_bytes, open_table, pa, pq, read_column
 from myriad.errors import InputError, did_you_mean, lacks_threads
 from myriad.files import refuse_bomb
 from myriad.store.formats.row_file import Column, RowFile, brief
@@ -18,7 +18,7 @@ from myriad.store.formats.row_file import Column, RowFile, brief
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a Parquet file; raises `InputError` if it is not one."""
     try:
-        return pq.ParquetFile(path)
+        return open_table(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or brief(error)}.") from None
     except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are decoded
