@@ -113,6 +113,26 @@ def write_json(path: Path, content: Any) -> None:
         partial_path.write_text(dump_json(content), encoding="utf-8")
 
 
+def is_valid_unicode(text: object) -> bool:
+    """Return whether a value is text of valid Unicode; Python decodes other names to surrogates."""
+    try:
+        return isinstance(text, str) and text.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def is_encodable(text: object) -> bool:
+    """Return whether a value is text that files can hold: as Unicode, or as the bytes it had.
+
+    Python decodes bytes of a name that are not Unicode to some of the surrogates; other surrogates
+    stand for nothing.
+    """
+    try:
+        return isinstance(text, str) and text.encode("utf-8", "surrogateescape") is not None
+    except UnicodeEncodeError:
+        return False
+
+
 def refuse_special(path: Path) -> None:
     """Raise `InputError` for a pipe, a device or a file of the kernel: reading it may never end.
 

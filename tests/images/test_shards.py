@@ -92,6 +92,7 @@ class TestWebDataset:
             ([("0.json", "[" * 100_000)], "the label in '0.json' cannot be read"),
             ([("0.cls", b"\xff\xfe")], "the label in '0.cls' cannot be read"),
             ([("0.cls", "")], "one line of text"),
+            ([("0.json", '"\\ud800"')], "a label is not valid Unicode"),
             ([("0.json", "{}")], "has no labels"),
         ],
     )
@@ -134,6 +135,13 @@ class TestParquet:
         path = write_table(tmp_path / "a.parquet", columns, compression="zstd", store_schema=False)
         assert path.stat().st_size < 50_000
         with pytest.raises(InputError, match=r"image.* is compressed .* to 1"):
+            find_images(path)
+
+    def test_labels_of_a_strange_type_are_refused(self, tmp_path):
+        """Not all values of a date are one that Python can hold."""
+        label = pa.array([2**62], pa.timestamp("s"))
+        path = write_table(tmp_path / "a.parquet", {"image": [PNG], "label": label})
+        with pytest.raises(InputError, match="must be text or whole numbers"):
             find_images(path)
 
     def test_columns_of_the_same_name_are_refused(self, tmp_path):

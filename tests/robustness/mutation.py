@@ -113,6 +113,16 @@ def mutate_json(content: bytes, draw: Random) -> bytes:
     return json.dumps(value).encode()
 
 
+def mutate_json_lines(content: bytes, draw: Random) -> bytes:
+    """Change the JSON of some lines, or the lines; now and then the bytes."""
+    if draw.randrange(4) == 0:
+        return mutate_text(content, draw)
+    lines = content.split(b"\n")
+    at = draw.randrange(len(lines))
+    lines[at] = mutate_json(lines[at], draw)
+    return b"\n".join(lines)
+
+
 def mutate_safetensors(content: bytes, draw: Random) -> bytes:
     """Change the header of a safetensors file, its length or the arrays."""
     (size,) = struct.unpack("<Q", content[:8]) if len(content) >= 8 else (0,)

@@ -32,6 +32,7 @@ from myriad.models import (
 from myriad.models.calibration.classes import LEAST_ROWS
 from myriad.models.calibration.held_classes import add_classes, rank_held, relabel_held
 from myriad.pipelines.predicting.decision_options import read_hierarchy, read_only, read_prior
+from myriad.pipelines.predicting.files import Journal, write_csv
 from myriad.pipelines.training.train import read_evidence
 from myriad.progress import SILENT
 from myriad.signatures.networks.onnx_file import read_onnx
@@ -253,6 +254,27 @@ def make_clip(ready: Path, folder: Path) -> None:
     pq.write_table(table, folder / "metadata" / "metadata_0.parquet")
 
 
+JOURNAL_KEY = {"model": "a", "k": 1}
+
+
+def make_journal(ready: Path, folder: Path) -> None:
+    journal = Journal(folder / "p.csv")
+    journal.begin(JOURNAL_KEY)
+    labels = [{"label": name, "score": 0.5, "probability": 0.25} for name in NAMES]
+    journal.add({"path": f"{i}.png", "labels": labels, "set": [*NAMES]} for i in range(3))
+    journal.add([{"path": "3.png", "reason": "empty file"}])
+    journal.close(done=False)
+
+
+def read_journal(path: Path) -> None:
+    """Do what ``predict --resume`` does with the results of an interrupted run."""
+    journal = Journal(path.parent / "p.csv", resume=True)
+    journal.begin(JOURNAL_KEY)
+    journal.close(done=False)
+    found = [entry for entry in journal.entries.values() if "reason" not in entry]
+    write_csv(found, path.parent / "p.csv")
+
+
 def make_code(ready: Path, folder: Path) -> None:
     from myriad.codes import CODES, CodeOptions, Source
     from myriad.parallel import LearningContext
@@ -271,7 +293,7 @@ def make_torch(ready: Path, folder: Path) -> None:
     write_example(folder / "w.pth")
 
 
-JSON, TEXT = mutation.mutate_json, mutation.mutate_text
+JSON, TEXT, LINES = mutation.mutate_json, mutation.mutate_text, mutation.mutate_json_lines
 TENSORS = mutation_tables.mutate_arrays
 ARROW, PARQUET = mutation_tables.mutate_arrow, mutation_tables.mutate_parquet
 PICTURE_FORMS = {
@@ -301,6 +323,7 @@ READERS = {
     "checkpoint": Reader(
         lambda path: Checkpoint(path, {"a": 1}).load(), "c.safetensors", TENSORS, make_checkpoint
     ),
+    "journal": Reader(read_journal, ".p.csv.journal", LINES, make_journal),
     "code": Reader(
         lambda path: load_code(path.parent),
         "code.safetensors",

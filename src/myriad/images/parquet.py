@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from myriad.arrow import count_bytes, iterate_column, open_table, pa, pc, pq, read_column
+from myriad.arrow import REPEATED, count_bytes, iterate_column, open_table, pa, pc, pq, read_column
 from myriad.errors import InputError
 from myriad.files import refuse_bomb
 from myriad.images.archive import Archive
@@ -85,7 +85,7 @@ class ParquetArchive(Archive):
         self._column = f"{column}.bytes" if self._nested else column
         self._groups: OrderedDict[int, Any] = OrderedDict()
         n_rows = self._file.metadata.num_rows
-        self._refuse_bomb(max(NAME_BYTES * n_rows, count_bytes(self._file, self._column)))
+        self._refuse_bomb(max(NAME_BYTES * n_rows, count_bytes(self._file)))
         starts, number, total = [0], 0, 0
         for group in range(self._file.num_row_groups):
             for images in self._iterate_group(group):
@@ -99,8 +99,8 @@ class ParquetArchive(Archive):
 
     def _refuse_bomb(self, size: int) -> None:
         """Raise `InputError` if images have far more bytes than the file."""
-        advice = "write it without compression and dictionaries"
-        refuse_bomb(f"{self.path}: {self._column}", size, self.path.stat().st_size, advice)
+        stored = self.path.stat().st_size
+        refuse_bomb(f"{self.path}: {self._column}", size, stored, REPEATED)
 
     def _iterate_group(self, group: int) -> Iterator[Any]:
         """Yield the bytes of the images of a row group, Arrow arrays."""
@@ -144,11 +144,11 @@ class ParquetArchive(Archive):
                 f"{self.path} has images but no column of labels, only {known}: call it label."
             )
         kind, names = schema.field(column).type, features.get(column)
-        values = self._read_values(column)
         if not (pa.types.is_integer(kind) or _is_text(kind)):
             raise InputError(
                 f"{self.path}: the labels in {column!r} must be text or whole numbers."
             )
+        values = self._read_values(column)
         if names and pa.types.is_integer(kind):
             if any(value is not None and value >= len(names) for value in values):
                 raise InputError(f"{self.path}: a label of {column!r} has no name.")

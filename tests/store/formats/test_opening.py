@@ -199,8 +199,11 @@ def test_parquet_columns_of_the_same_name_are_refused(tmp_path):
         open_row_files([path], rows="rows")
 
 
-def test_parquet_labels_that_repeat_thousands_of_times_are_refused(tmp_path):
+@pytest.mark.parametrize("several", [False, True])
+def test_parquet_labels_that_repeat_thousands_of_times_are_refused(tmp_path, several):
     label = pa.DictionaryArray.from_arrays(np.zeros(50, np.int32), ["x" * 1_000_000])
+    if several:
+        label = pa.ListArray.from_arrays(np.arange(51, dtype=np.int32), label)
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"rows": list(X), "label": label}), path, store_schema=False)
     with pytest.raises(InputError, match="'label' have more than 4096 bytes"):

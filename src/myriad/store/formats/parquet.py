@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrow import count_bytes, open_table, pa, pq, read_column
+from myriad.arrow import open_table, pa, pq, read_column, refuse_repeated
 from myriad.errors import InputError, did_you_mean, lacks_threads
-from myriad.files import refuse_bomb
 from myriad.store.formats.row_file import Column, RowFile, brief
 
 
@@ -57,12 +56,7 @@ class ParquetFile(RowFile):
         self.n_rows = self._file.metadata.num_rows
         kind = self._file.schema_arrow.field(self._rows).type.value_type
         self.dtype = pa.array([], kind).to_numpy().dtype
-        refuse_bomb(
-            f"{path}: {self._rows}",
-            count_bytes(self._file, self._rows),
-            path.stat().st_size,
-            "write it without compression and dictionaries",
-        )
+        refuse_repeated(self._file, self._rows, path)
         self.dim = 0
         if self.n_rows:
             first = next(self.blocks(1), None)
