@@ -195,6 +195,13 @@ def test_interruption_of_what_cannot_be_resumed_and_again_while_it_cleans_up():
     assert (out, err) == ("", "Interrupted.\n")
 
 
+def test_an_interruption_that_c_code_ignores_is_no_bug():
+    done = call_toy("end", "swallowed")
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1].startswith("Interrupted.")
+    assert "bug in myriad" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("command", "status"), [(interruptible_python, 130), (background_python, 0)]
 )

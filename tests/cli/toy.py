@@ -1,5 +1,6 @@
 """A toy command on the frame of the real one: its only verb ends in every way a verb can end."""
 
+import ctypes
 import errno
 import os
 import signal
@@ -84,6 +85,8 @@ def end(
         raise FAILURES[way]
     if way == "signal":
         os.kill(os.getpid(), signal.SIGINT)
+    if way == "swallowed":
+        swallow_signal()
     with run.progress.step("Counting [bold]", n, "images") as advance:
         for _ in range(n):
             if way == "watched":
@@ -119,6 +122,17 @@ def wait(*, again: bool = False) -> None:
         finally:
             finished.set()
             busy.join()
+
+
+def swallow_signal() -> None:
+    """Be interrupted in a callback of C code, which ignores it and fails, as a compiler does."""
+
+    def interrupt() -> None:
+        sys.unraisablehook = lambda unraisable: None
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    ctypes.CFUNCTYPE(None)(interrupt)()
+    raise RuntimeError("no compiled object yet")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ class TestWebDataset:
             ([("0.json", "[" * 100_000)], "the label in '0.json' cannot be read"),
             ([("0.cls", b"\xff\xfe")], "the label in '0.cls' cannot be read"),
             ([("0.cls", "")], "one line of text"),
+            ([("0.json", '"\\ud800"')], "a label is not valid Unicode"),
             ([("0.json", "{}")], "has no labels"),
         ],
     )
@@ -121,6 +122,41 @@ IMAGES = [{"bytes": PNG, "path": f"{i}.png"} for i in range(5)]
 
 
 class TestParquet:
+    @pytest.mark.parametrize("nested", [False, True])
+    @pytest.mark.parametrize("empty", [False, True])
+    def test_images_that_repeat_thousands_of_times_are_refused(self, tmp_path, nested, empty):
+        """A file of some kilobytes; an image is in it once, in the dictionary of the column."""
+        value = pa.array([bytes(100_000)], pa.binary())
+        column = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), value)
+        if empty:
+            column = pa.nulls(3_000_000, pa.binary())
+        image = pa.StructArray.from_arrays([column], ["bytes"]) if nested else column
+        columns = {"image": image, "label": pa.array(np.zeros(len(column), np.int8))}
+        path = write_table(tmp_path / "a.parquet", columns, compression="zstd", store_schema=False)
+        assert path.stat().st_size < 50_000
+        with pytest.raises(InputError, match=r"image.* is compressed .* to 1"):
+            find_images(path)
+
+    def test_labels_of_a_strange_type_are_refused(self, tmp_path):
+        """Not all values of a date are one that Python can hold."""
+        label = pa.array([2**62], pa.timestamp("s"))
+        path = write_table(tmp_path / "a.parquet", {"image": [PNG], "label": label})
+        with pytest.raises(InputError, match="must be text or whole numbers"):
+            find_images(path)
+
+    def test_columns_of_the_same_name_are_refused(self, tmp_path):
+        table = pa.table([[PNG], ["cat"], ["dog"]], names=["image", "label", "label"])
+        pq.write_table(table, tmp_path / "a.parquet")
+        with pytest.raises(InputError, match="several columns 'label'"):
+            find_images(tmp_path / "a.parquet")
+
+    def test_labels_that_repeat_thousands_of_times_are_refused(self, tmp_path):
+        label = pa.DictionaryArray.from_arrays(np.zeros(500, np.int32), ["x" * 100_000])
+        columns = {"image": [PNG] * 500, "label": label}
+        path = write_table(tmp_path / "a.parquet", columns, store_schema=False)
+        with pytest.raises(InputError, match="'label' have more than 4096 bytes"):
+            find_images(path)
+
     def test_labels_with_names(self, tmp_path):
         names = {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}
         columns = {"image": IMAGES, "label": [0, 1, 1, -1, None]}

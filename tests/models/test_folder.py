@@ -72,6 +72,8 @@ def test_flipped_byte_is_found(tmp_path):
         {"class_names": ["one"]},
         {"class_names": None},
         {"class_names": [1] * 9},
+        {"class_names": ["one"] * 9},
+        {"class_names": [*"12345678", "\ud800"]},
         {"model": {"kind": "unheard-of"}},
         {"model": {"kind": "pca"}},
         {"model": None},

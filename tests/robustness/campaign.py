@@ -264,7 +264,10 @@ def _fuzz_reader(campaign: Campaign, name: str, seconds: float, seed: int, ends:
     campaign.count("fuzz", name, result.n)
     used = campaign.cpu_seconds.get(name, 0.0) + result.seconds
     campaign.cpu_seconds[name] = round(used, 1)
-    campaign.log(f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time")
+    campaign.log(
+        f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time, "
+        f"{len(result.answers)} kinds of answers, {result.commonest:.0%} the most frequent refusal"
+    )
     for what, path in result.faults.items():
         campaign.report(f"{name}: {what}", str(path))
     return result

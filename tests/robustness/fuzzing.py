@@ -14,6 +14,7 @@ import shutil
 import signal
 import time
 import traceback
+from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -46,11 +47,20 @@ class Fuzzed:
     n : the number of files read.
     seconds : CPU time that it took.
     faults : by their description, a file that shows each.
+    answers : how many files had each answer: the error message without its numbers and names, or
+        "''" for a file that was read.
     """
 
     n: int = 0
     seconds: float = 0.0
     faults: dict[str, Path] = field(default_factory=dict)
+    answers: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def commonest(self) -> float:
+        """The share of the most frequent error message: if large, the mutations reach little."""
+        refused = [count for answer, count in self.answers.items() if answer != "''"]
+        return max(refused, default=0) / max(1, self.answers.total())
 
 
 def fuzz(
@@ -83,7 +93,9 @@ def fuzz(
         died, used = _watch(child, log)
         result.seconds += used
         lines = log.read_text().splitlines() if log.exists() else []
-        result.n += sum(line == "read" for line in lines)
+        answers = [line.removeprefix("read ") for line in lines if line.startswith("read ")]
+        result.n += len(answers)
+        result.answers.update(answers)
         faults = [line.removeprefix("fault ") for line in lines if line.startswith("fault ")]
         if died:
             content = (work / reader.file).read_bytes()
@@ -111,10 +123,11 @@ def _read_many(
     with log.open("w", buffering=1) as stream:
         while time.process_time() < seconds and time.monotonic() < ends:
             content = _change(reader.mutate, draw.choice(corpus), draw)
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            before, kind = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "fault"
             signal.setitimer(signal.ITIMER_PROF, SLOW)
             try:
                 answer = reader.try_content(folder, content)
+                kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\s+", " ", answer)[:120]
             except BaseException as error:
                 last = traceback.extract_tb(error.__traceback__)[-1]
                 what = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}"
@@ -125,10 +138,9 @@ def _read_many(
                 continue
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                stream.write("read\n")
+                stream.write(f"read {kind!a}\n")
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
                 stream.write(f"fault memory {_keep(folder, content)}\n")
-            kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", answer)[:120]
             if kind not in said and len(corpus) < MAX_KEPT:
                 said.add(kind)
                 corpus.append(content)

@@ -113,6 +113,16 @@ def mutate_json(content: bytes, draw: Random) -> bytes:
     return json.dumps(value).encode()
 
 
+def mutate_json_lines(content: bytes, draw: Random) -> bytes:
+    """Change the JSON of some lines, or the lines; now and then the bytes."""
+    if draw.randrange(4) == 0:
+        return mutate_text(content, draw)
+    lines = content.split(b"\n")
+    at = draw.randrange(len(lines))
+    lines[at] = mutate_json(lines[at], draw)
+    return b"\n".join(lines)
+
+
 def mutate_safetensors(content: bytes, draw: Random) -> bytes:
     """Change the header of a safetensors file, its length or the arrays."""
     (size,) = struct.unpack("<Q", content[:8]) if len(content) >= 8 else (0,)
@@ -175,9 +185,11 @@ def mutate_images_zip(content: bytes, draw: Random) -> bytes:
 
 
 def mutate_tar(content: bytes, draw: Random) -> bytes:
-    """Change a field of a header of a tar archive, with a checksum that is right; or the bytes."""
+    """Change a member of a tar archive, a header with a checksum that is right, or the bytes."""
     if draw.randrange(4) == 0 or len(content) < 1024:
         return mutate_bytes(content, draw)
+    if draw.randrange(2):
+        return _change_member(content, draw)
     starts = [
         at for at in range(0, len(content) - 512, 512) if content[at + 257 : at + 262] == b"ustar"
     ]
@@ -191,6 +203,41 @@ def mutate_tar(content: bytes, draw: Random) -> bytes:
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     return content[:at] + bytes(header) + content[at + 512 :]
+
+
+def _change_member(content: bytes, draw: Random) -> bytes:
+    """Change the content, the name or the extended header of a member of a tar archive."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            members = [(one, (archive.extractfile(one) or io.BytesIO()).read()) for one in archive]
+    except (tarfile.TarError, ValueError, OSError, EOFError, KeyError, RecursionError):
+        members = []
+    if not members:
+        return mutate_bytes(content, draw)
+    chosen = draw.randrange(len(members))
+    entry, data = members[chosen]
+    match draw.randrange(6):
+        case 0:
+            entry.name = draw.choice(["../x.png", "/x", "x" * 300 + ".png", "é\udcff.png", "b/"])
+        case 1:
+            key = draw.choice(["path", "size", "linkpath", "GNU.sparse.map", "GNU.sparse.major"])
+            entry.pax_headers = {key: draw.choice(["", "0", "-1", "9" * 30, "a,b", "../x", "1.0"])}
+        case 2:
+            members.insert(draw.randrange(len(members)), members[chosen])
+        case _:
+            inner = {".png": mutate_png, ".json": mutate_json}.get(entry.name[-4:], mutate_text)
+            data = inner(data, draw)
+            members[chosen] = (entry, data)
+    stream = io.BytesIO()
+    kind = draw.choice([tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+    try:
+        with tarfile.open(fileobj=stream, mode="w", format=kind) as archive:
+            for entry, data in members:
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+    except (ValueError, OSError, UnicodeError):
+        return mutate_bytes(content, draw)
+    return stream.getvalue()
 
 
 def mutate_png(content: bytes, draw: Random) -> bytes:

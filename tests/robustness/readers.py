@@ -32,6 +32,7 @@ from myriad.models import (
 from myriad.models.calibration.classes import LEAST_ROWS
 from myriad.models.calibration.held_classes import add_classes, rank_held, relabel_held
 from myriad.pipelines.predicting.decision_options import read_hierarchy, read_only, read_prior
+from myriad.pipelines.predicting.files import Journal, write_csv
 from myriad.pipelines.training.train import read_evidence
 from myriad.progress import SILENT
 from myriad.signatures.networks.onnx_file import read_onnx
@@ -39,7 +40,7 @@ from myriad.signatures.networks.torch_weights import read_torch_weights
 from myriad.store import Store
 from myriad.store.formats import FileRows
 from myriad.training.checkpoints import Checkpoint
-from tests.robustness import mutation
+from tests.robustness import mutation, mutation_fields, mutation_tables
 from tests.robustness.inputs import picture
 from tests.robustness.mutation import Mutate, pack_tar, pack_zip
 
@@ -253,6 +254,27 @@ def make_clip(ready: Path, folder: Path) -> None:
     pq.write_table(table, folder / "metadata" / "metadata_0.parquet")
 
 
+JOURNAL_KEY = {"model": "a", "k": 1}
+
+
+def make_journal(ready: Path, folder: Path) -> None:
+    journal = Journal(folder / "p.csv")
+    journal.begin(JOURNAL_KEY)
+    labels = [{"label": name, "score": 0.5, "probability": 0.25} for name in NAMES]
+    journal.add({"path": f"{i}.png", "labels": labels, "set": [*NAMES]} for i in range(3))
+    journal.add([{"path": "3.png", "reason": "empty file"}])
+    journal.close(done=False)
+
+
+def read_journal(path: Path) -> None:
+    """Do what ``predict --resume`` does with the results of an interrupted run."""
+    journal = Journal(path.parent / "p.csv", resume=True)
+    journal.begin(JOURNAL_KEY)
+    journal.close(done=False)
+    found = [entry for entry in journal.entries.values() if "reason" not in entry]
+    write_csv(found, path.parent / "p.csv")
+
+
 def make_code(ready: Path, folder: Path) -> None:
     from myriad.codes import CODES, CodeOptions, Source
     from myriad.parallel import LearningContext
@@ -271,15 +293,23 @@ def make_torch(ready: Path, folder: Path) -> None:
     write_example(folder / "w.pth")
 
 
-JSON, BYTES, TEXT = mutation.mutate_json, mutation.mutate_bytes, mutation.mutate_text
-TENSORS = mutation.mutate_safetensors
+JSON, TEXT, LINES = mutation.mutate_json, mutation.mutate_text, mutation.mutate_json_lines
+TENSORS = mutation_tables.mutate_arrays
+ARROW, PARQUET = mutation_tables.mutate_arrow, mutation_tables.mutate_parquet
+PICTURE_FORMS = {
+    "JPEG": mutation_fields.mutate_jpeg,
+    "GIF": mutation_fields.mutate_front,
+    "BMP": mutation_fields.mutate_front,
+    "TIFF": mutation_fields.mutate_tiff,
+    "WEBP": mutation_fields.mutate_front,
+}
 READERS = {
     "store.json": Reader(read_store, "store.json", JSON, copy_of("rows.store")),
     "plan.json": Reader(resume_store, "plan.json", JSON, copy_of("rows.store")),
     "shard": Reader(
-        read_store, "shard-00000.arrow", BYTES, copy_of("rows.store"), update_store_checksum
+        read_store, "shard-00000.arrow", ARROW, copy_of("rows.store"), update_store_checksum
     ),
-    "index": Reader(read_store, "index.arrow", BYTES, copy_of("rows.store"), update_store_checksum),
+    "index": Reader(read_store, "index.arrow", ARROW, copy_of("rows.store"), update_store_checksum),
     "recipe": Reader(
         read_store, "recipe.safetensors", TENSORS, copy_of("model.store"), update_store_checksum
     ),
@@ -293,6 +323,7 @@ READERS = {
     "checkpoint": Reader(
         lambda path: Checkpoint(path, {"a": 1}).load(), "c.safetensors", TENSORS, make_checkpoint
     ),
+    "journal": Reader(read_journal, ".p.csv.journal", LINES, make_journal),
     "code": Reader(
         lambda path: load_code(path.parent),
         "code.safetensors",
@@ -317,7 +348,7 @@ READERS = {
     "images.parquet": Reader(
         read_images,
         "a.parquet",
-        BYTES,
+        PARQUET,
         put("a.parquet", to_bytes(lambda stream: pq.write_table(IMAGE_TABLE, stream))),
     ),
     "corrections": Reader(
@@ -328,8 +359,8 @@ READERS = {
     ),
     "png": Reader(read_image, "a.png", mutation.mutate_png, put("a.png", picture(1, 1))),
     **{
-        form.lower(): Reader(read_image, f"a.{form}", BYTES, put(f"a.{form}", picture(1, 1, form)))
-        for form in ("JPEG", "GIF", "BMP", "TIFF", "WEBP")
+        form.lower(): Reader(read_image, f"a.{form}", mutate, put(f"a.{form}", picture(1, 1, form)))
+        for form, mutate in PICTURE_FORMS.items()
     },
     "npy": Reader(read_rows, "r.npy", mutation.mutate_npy, put("r.npy", NPY, labels_txt=LABELS)),
     "npz": Reader(
@@ -341,10 +372,10 @@ READERS = {
     "parquet": Reader(
         read_rows,
         "r.parquet",
-        BYTES,
+        PARQUET,
         put("r.parquet", to_bytes(lambda stream: pq.write_table(TABLE, stream))),
     ),
-    "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", BYTES, make_clip),
+    "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", PARQUET, make_clip),
     "svmlight": Reader(
         read_rows,
         "r.svm",
@@ -381,6 +412,6 @@ READERS = {
         TEXT,
         put("h.csv", b"label,genus,order\nant,a,i\nbee,b,i\ncow,c,m\n"),
     ),
-    "onnx": Reader(read_onnx, "net.onnx", BYTES, make_network),
-    "torch": Reader(read_torch_weights, "w.pth", BYTES, make_torch),
+    "onnx": Reader(read_onnx, "net.onnx", mutation_fields.mutate_protobuf, make_network),
+    "torch": Reader(read_torch_weights, "w.pth", mutation_fields.mutate_pickles, make_torch),
 }

@@ -37,8 +37,9 @@ def execute(app: typer.Typer, arguments: Sequence[str]) -> int:
     traceback unless ``MYRIAD_DEBUG=1`` is set.
     """
     as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
+    received: list[int] = []
     try:
-        with _interrupt_on_signals():
+        with _interrupt_on_signals(received):
             return _print(_invoke(app, arguments or ["--help"]))
     except typer.Exit as finished:
         return finished.exit_code
@@ -46,7 +47,9 @@ def execute(app: typer.Typer, arguments: Sequence[str]) -> int:
         _discard_stdout()
         return 0
     except Exception as error:
-        return _report(error, as_json=as_json)
+        # Python ignores what is raised in a callback of C code, such as that of a compiler, and
+        # the caller then fails with an error of its own.
+        return _report(KeyboardInterrupt() if received else error, as_json=as_json)
     except KeyboardInterrupt as interruption:
         _ignore_signals()
         return _report(interruption, as_json=as_json)
@@ -113,13 +116,22 @@ def _print_error(sentence: str) -> None:
 
 
 @contextmanager
-def _interrupt_on_signals() -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP of a terminal that is closed, interrupt the work as Ctrl-C does."""
+def _interrupt_on_signals(received: list[int]) -> Iterator[None]:
+    """Let SIGTERM, and SIGHUP of a terminal that is closed, interrupt the work as Ctrl-C does.
+
+    Parameters
+    ----------
+    received : the numbers of signals are added to it.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in _list_signals()}
+    numbers = _list_signals()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:

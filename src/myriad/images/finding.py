@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 
 from myriad.errors import InputError
-from myriad.files import refuse_special
+from myriad.files import is_valid_unicode, refuse_special
 from myriad.images.archive import ARCHIVES, COMPRESSED_TARS, is_hidden, open_archive
 from myriad.images.folder import (
-    is_valid_unicode,
     label_by_folders,
     list_folder,
     scan_folder,

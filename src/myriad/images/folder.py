@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from myriad.errors import InputError
-from myriad.files import is_virtual
+from myriad.files import is_valid_unicode, is_virtual
 from myriad.images.archive import Archive
 from myriad.images.listing import (
     FORMATS,
@@ -112,15 +112,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # links that lead in a circle
         return False
-
-
-def is_valid_unicode(name: str) -> bool:
-    """Return whether a name is valid Unicode; Python decodes others to lone surrogates."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _describe(ignored: Counter[str]) -> str:

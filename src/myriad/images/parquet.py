@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from myriad.arrow import pa, pc, pq
-from myriad.errors import InputError, lacks_threads
+from myriad.arrow import REPEATED, count_bytes, iterate_column, open_table, pa, pc, pq, read_column
+from myriad.errors import InputError
+from myriad.files import refuse_bomb
 from myriad.images.archive import Archive
 from myriad.images.reading import BadImage
 
@@ -30,6 +32,8 @@ LABEL_COLUMNS = (
     "cls",
 )
 """Names by which a column is found where there are several of its kind, the first one first."""
+NAME_BYTES = 100
+"""Memory that the name and the size of an image take, about."""
 CACHE_BYTES = 512 << 20
 """Bytes of decoded row groups that are kept in memory."""
 
@@ -70,35 +74,44 @@ class ParquetArchive(Archive):
     """
 
     def _index(self) -> None:
-        self._file = pq.ParquetFile(self.path)
+        self._file = open_table(self.path)
         schema = self._file.schema_arrow
         column = _find_image_column(schema)
         if column is None:
             raise InputError(
                 f"{self.path} has no column of images: bytes, or a struct with the field bytes."
             )
-        self._column, self._nested = column, pa.types.is_struct(schema.field(column).type)
+        self._nested = pa.types.is_struct(schema.field(column).type)
+        self._column = f"{column}.bytes" if self._nested else column
         self._groups: OrderedDict[int, Any] = OrderedDict()
-        starts, number = [0], 0
+        n_rows = self._file.metadata.num_rows
+        self._refuse_bomb(max(NAME_BYTES * n_rows, count_bytes(self._file)))
+        starts, number, total = [0], 0, 0
         for group in range(self._file.num_row_groups):
-            images = self._read_group(group)
-            for size in pc.fill_null(pc.binary_length(images), 0).to_pylist():
-                self.sizes[f"{number:09d}"] = int(size)
-                number += 1
+            for images in self._iterate_group(group):
+                sizes = pc.fill_null(pc.binary_length(images), 0).to_pylist()
+                self.sizes |= {f"{number + i:09d}": size for i, size in enumerate(sizes)}
+                number += len(sizes)
+                total += sum(sizes)
+                self._refuse_bomb(total)
             starts.append(number)
         self._starts = np.array(starts)
 
-    def _read_group(self, group: int) -> Any:
-        """Return the bytes of the images of a row group, an Arrow array."""
-        table = self._file.read_row_group(group, columns=[self._column])
-        column = table.column(0).combine_chunks()
-        return pc.struct_field(column, "bytes") if self._nested else column
+    def _refuse_bomb(self, size: int) -> None:
+        """Raise `InputError` if images have far more bytes than the file."""
+        stored = self.path.stat().st_size
+        refuse_bomb(f"{self.path}: {self._column}", size, stored, REPEATED)
+
+    def _iterate_group(self, group: int) -> Iterator[Any]:
+        """Yield the bytes of the images of a row group, Arrow arrays."""
+        for column in iterate_column(self._file, self._column, group):
+            yield pc.struct_field(column, "bytes") if self._nested else column
 
     def _read(self, name: str) -> bytes:
         number = int(name)
         group = int(np.searchsorted(self._starts, number, side="right")) - 1
         if group not in self._groups:
-            self._groups[group] = self._read_group(group)
+            self._groups[group] = pa.chunked_array(list(self._iterate_group(group)))
             while sum(one.nbytes for one in self._groups.values()) > CACHE_BYTES:
                 if len(self._groups) == 1:
                     break
@@ -111,12 +124,7 @@ class ParquetArchive(Archive):
 
     def _read_values(self, column: str) -> list[Any]:
         """Return the values of a column of all rows; `InputError` if it is damaged."""
-        try:
-            values: list[Any] = self._file.read(columns=[column]).column(0).to_pylist()
-        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-            if lacks_threads(error):
-                raise
-            raise InputError(f"{self.path}: the column {column!r} is damaged: {error}.") from None
+        values = read_column(self._file, column, self.path).to_pylist()
         if len(values) != len(self.sizes):
             raise InputError(
                 f"{self.path} is damaged: {len(values)} labels for {len(self.sizes)} images."
@@ -136,11 +144,11 @@ class ParquetArchive(Archive):
                 f"{self.path} has images but no column of labels, only {known}: call it label."
             )
         kind, names = schema.field(column).type, features.get(column)
-        values = self._read_values(column)
         if not (pa.types.is_integer(kind) or _is_text(kind)):
             raise InputError(
                 f"{self.path}: the labels in {column!r} must be text or whole numbers."
             )
+        values = self._read_values(column)
         if names and pa.types.is_integer(kind):
             if any(value is not None and value >= len(names) for value in values):
                 raise InputError(f"{self.path}: a label of {column!r} has no name.")

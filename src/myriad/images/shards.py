@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError
+from myriad.files import is_valid_unicode
 from myriad.images.archive import Archive, is_hidden, open_archive
 from myriad.images.listing import SPLITS, ImageList, is_image_name
 from myriad.images.parquet import ParquetArchive
@@ -74,6 +75,8 @@ def list_shards(source: Path) -> ImageList:
         raise InputError(f"{source} holds no images.")
     kept = [i for i, label in enumerate(labels) if label is not None]
     class_names = sorted({label for label in labels if label is not None})
+    if not all(map(is_valid_unicode, class_names)):
+        raise InputError(f"{source}: a label is not valid Unicode.")
     number_of = {name: number for number, name in enumerate(class_names)}
     warnings = []
     if len(kept) < len(paths):

@@ -17,6 +17,7 @@ from myriad.files import (
     atomic_writes,
     checksum,
     dump_json,
+    is_encodable,
     read_arrays,
     read_json,
     write_arrays,
@@ -157,8 +158,10 @@ def load_model(folder: Path) -> ModelFolder:
         raise InputError(f"The model in {folder} is damaged: it is nested too deeply.") from None
     names = config.get("class_names")
     settings = config.get("settings")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    if not isinstance(names, list) or not all(map(is_encodable, names)):
         raise InputError(f"{folder / CONFIG} is damaged: it lists no class names.")
+    if len(set(names)) != len(names):
+        raise InputError(f"{folder / CONFIG} is damaged: a class name appears twice.")
     if len(names) != model.n_classes:
         raise InputError(
             f"The model in {folder} is damaged: it has {len(names)} class names for "

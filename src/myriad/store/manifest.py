@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 from myriad.codes import Code
 from myriad.errors import InputError
-from myriad.files import atomic_write, checksum, read_arrays, read_json
+from myriad.files import atomic_write, checksum, is_encodable, read_arrays, read_json
 from myriad.serialisation import Serialisable, arrays_below, fingerprint, flatten, restore
 from myriad.signatures import Signature
 from myriad.store.shards import FLOATS, RowFormat, ShardRecord, check_bad
@@ -62,8 +62,8 @@ class Header:
 def check_header(header: Header, where: str) -> None:
     """Raise `InputError` unless the fields are valid and consistent."""
     names = header.class_names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{where}: the class names must be a list of strings.")
+    if not isinstance(names, list) or not all(map(is_encodable, names)):
+        raise InputError(f"{where}: the class names must be a list of valid texts.")
     if len(set(names)) != len(names):
         raise InputError(f"{where}: a class name appears twice.")
     for number in (header.dim, header.n_shards):

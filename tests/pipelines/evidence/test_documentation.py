@@ -26,6 +26,14 @@ def test_names_are_escaped_in_text_but_not_in_code():
     assert 'myriad.load("my_birds #2")' in card
 
 
+def test_names_do_not_command_a_terminal():
+    card = write_card("a\x1b[2Jb", MEASURES, {"merged": ["x\x1b[1m\x9b1m\ny"]}, reads="image")
+    assert not any(
+        ord(character) < 32 or 127 <= ord(character) < 160 for character in set(card) - {"\n"}
+    )
+    assert "| merged | x &#91;1m 1m y |" in card
+
+
 def test_a_model_of_rows_is_not_said_to_read_images():
     card = write_card("birds", MEASURES, {}, reads="row", measured="validation rows")
     assert "## Accuracy on 24 validation rows\n" in card

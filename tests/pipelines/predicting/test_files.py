@@ -82,6 +82,26 @@ def test_a_journal_of_another_run_is_refused(tmp_path):
         Journal(out, resume=True).begin({"k": 1})
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"\xff",
+        b"[" * 100_000,
+        b"7",
+        b"{}",
+        b'{"path": "a.png"}',
+        b'{"path": "a.png", "labels": []}',
+        b'{"path": "a.png", "labels": [{"label": "cat", "score": "high"}]}',
+        b'{"path": "a.png", "labels": [{"label": "\\ud800", "score": 1.0}]}',
+        b'{"path": "a.png", "labels": [{"label": "cat", "score": 1.0}], "set": 3}',
+    ],
+)
+def test_a_damaged_journal_is_refused(tmp_path, line):
+    (tmp_path / ".p.csv.journal").write_bytes(b'{"k": 1}\n' + line + b"\n")
+    with pytest.raises(InputError, match=r"journal is damaged: use --overwrite"):
+        Journal(tmp_path / "p.csv", resume=True).begin({"k": 1})
+
+
 def test_without_an_output_nothing_is_kept(tmp_path):
     journal = Journal()
     journal.begin({})

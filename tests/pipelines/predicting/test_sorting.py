@@ -56,7 +56,9 @@ def test_frames_are_written(tmp_path):
     assert frame.stat().st_size > 0
 
 
-@pytest.mark.parametrize("label", ["..", "../x", "/etc", "a\\b", "", ".", ".git", "é" * 300])
+@pytest.mark.parametrize(
+    "label", ["..", "../x", "/etc", "a\\b", "", ".", ".git", "é" * 300, "\udcff"]
+)
 def test_labels_stay_inside(tmp_path, label):
     name = name_folders([label])[label]
     assert os.path.basename(name) == name

@@ -180,6 +180,36 @@ def test_names_that_are_no_files_of_rows(tmp_path):
             open_row_files([tmp_path / name])
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize("n_rows", [1, 1_000_000])
+def test_parquet_of_zeros_is_refused_before_it_takes_memory(tmp_path, kind, n_rows):
+    """Few bytes may state any number of equal values; here some kilobytes state 18 MB or more."""
+    values = np.zeros(9_000_000, kind)
+    rows = pa.FixedSizeListArray.from_arrays(values, len(values) // n_rows)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"rows": rows}), path, compression="zstd", store_schema=False)
+    with pytest.raises(InputError, match=r"a\.parquet: rows is compressed .* to 1"):
+        open_row_files([path])
+
+
+def test_parquet_columns_of_the_same_name_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([list(X), list(X)], names=["rows", "rows"]), path)
+    with pytest.raises(InputError, match="several columns 'rows'"):
+        open_row_files([path], rows="rows")
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_parquet_labels_that_repeat_thousands_of_times_are_refused(tmp_path, several):
+    label = pa.DictionaryArray.from_arrays(np.zeros(50, np.int32), ["x" * 1_000_000])
+    if several:
+        label = pa.ListArray.from_arrays(np.arange(51, dtype=np.int32), label)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"rows": list(X), "label": label}), path, store_schema=False)
+    with pytest.raises(InputError, match="'label' have more than 4096 bytes"):
+        read_labels(open_row_files([path]))
+
+
 def test_parquet_is_not_called_damaged_where_the_system_allows_no_threads(tmp_path, monkeypatch):
     def refuse(*arguments, **options):
         raise pa.ArrowException("Unknown error: Failed to launch worker thread: try again")

@@ -263,6 +263,10 @@ def _open_archive(path: Path) -> Archive:
     return open_archive(path)
 
 
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+"""Control characters, which a terminal obeys when a card is printed."""
+
+
 def write_card(
     title: str,
     measures: Measures,
@@ -286,7 +290,7 @@ def write_card(
     lines = "\n".join(
         f"| {name.replace('_', ' ')} | {_escape(_spell(value))} |" for name, value in facts.items()
     )
-    name = " ".join(title.split())
+    name = " ".join(title.translate(_CONTROLS).split())
     several = "" if measures.map is None else SEVERAL.format(reads=reads, map=measures.map)
     accuracy = ACCURACY.format(n=measures.n, measured=measured, several=several, **numbers)
     use = USE.format(
@@ -322,6 +326,6 @@ def _spell(value: Any) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return text that cannot break out of a table of Markdown."""
+    """Return text that cannot break out of a table of Markdown, or command a terminal."""
     entities = {ord(character): f"&#{ord(character)};" for character in "\\|<>[]`*_#"}
-    return text.translate(entities | {ord("\n"): " ", ord("\r"): " "})
+    return text.translate(entities | _CONTROLS)

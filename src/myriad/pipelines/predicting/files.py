@@ -10,7 +10,7 @@ from typing import Any
 
 from myriad.arrow import pa, pq
 from myriad.errors import InputError
-from myriad.files import atomic_write, read_json
+from myriad.files import atomic_write, is_encodable, read_json
 from myriad.models.folder import CONFIG
 
 EXTRAS = ("assigned", "set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
@@ -145,11 +145,35 @@ class Journal:
         assert self.path is not None
         if not self.path.is_file():
             return []
-        *whole, _ = self.path.read_text(encoding="utf-8").split("\n")
         try:
-            return [json.loads(line) for line in whole]
-        except ValueError:
-            raise InputError(f"{self.path} is damaged: use --overwrite to start again.") from None
+            *whole, _ = self.path.read_text(encoding="utf-8").split("\n")
+            lines = [json.loads(line) for line in whole]
+            valid = all(map(_is_entry, lines[1:]))
+            list_rows([entry for entry in lines[1:] if valid and "reason" not in entry])
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+            valid = False
+        if not valid:
+            raise InputError(f"{self.path} is damaged: use --overwrite to start again.")
+        return lines
+
+
+def _is_entry(entry: Any) -> bool:
+    """Return whether a line is a result: an image that could not be read, or ranked labels."""
+    match entry:
+        case {"path": str(), "reason": str()}:
+            return True
+        case {"path": str(), "labels": [_, *_] as labels}:
+            return all(_is_label(label) for label in labels)
+    return False
+
+
+def _is_label(label: Any) -> bool:
+    match label:
+        case {"label": name, "score": float(), "probability": float() | None}:
+            return is_encodable(name)
+        case {"label": name, "score": float()}:
+            return is_encodable(name) and "probability" not in label
+    return False
 
 
 def _format(entry: dict[str, Any]) -> str:

@@ -90,7 +90,9 @@ def name_folders(labels: Iterable[str], taken: Iterable[str] = ()) -> dict[str, 
         plain = re.sub(r"[/\\\0]", "_", label).strip()
         if not plain or plain.startswith("."):  # neither hidden nor the folder above
             plain = f"_{plain}"
-        plain = plain.encode()[:NAME_BYTES].decode(errors="ignore")
+        plain = plain[:NAME_BYTES]
+        while len(plain.encode("utf-8", "surrogateescape")) > NAME_BYTES:
+            plain = plain[:-1]
         name, number = plain, 1
         while _fold(name) in seen:
             number += 1

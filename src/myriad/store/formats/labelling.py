@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Ints
 from myriad.arrow import pa, pc
 from myriad.errors import InputError, did_you_mean
-from myriad.files import refuse_special
-from myriad.images.folder import is_valid_unicode
+from myriad.files import is_valid_unicode, refuse_special
 from myriad.images.listing import SPLITS
 from myriad.measures import LabelSets
 from myriad.store.formats.npy import map_array

@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
+from myriad.files import refuse_bomb
 from myriad.store.formats.row_file import Column, RowFile, brief, check_same_length, to_column
 
-UNCHECKED_BYTES = 16 << 20
-"""Size up to which the compression ratio of an array is not checked."""
-MAX_RATIO = 500
-"""Maximum compression ratio of a large array; zeros reach 1,030."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -43,7 +40,12 @@ class NpzFile(RowFile):
         with self._opened() as archive:
             for member in archive.infolist():
                 name = member.filename.removesuffix(".npy")
-                self._refuse_bomb(member, name)
+                refuse_bomb(
+                    f"{path}: {name}",
+                    member.file_size,
+                    member.compress_size,
+                    "save it without compression (numpy.savez)",
+                )
                 self._members[name] = member.filename
                 with self._open_member(archive, name) as stream:
                     self._shapes[name], types[name] = self._read_header(stream, name)
@@ -80,18 +82,6 @@ class NpzFile(RowFile):
             return archive.open(self._members[name])
         except Exception as error:  # damage raises nearly every kind of exception
             raise InputError(f"{self.path}: {name} is damaged: {brief(error)}.") from None
-
-    def _refuse_bomb(self, member: zipfile.ZipInfo, name: str) -> None:
-        """Raise `InputError` for a large array of so little content that it cannot be data.
-
-        The memory for labels and order of its rows would be thousands of times its size on disk.
-        """
-        ratio = member.file_size / max(1, member.compress_size)
-        if member.file_size > UNCHECKED_BYTES and ratio > MAX_RATIO:
-            raise InputError(
-                f"{self.path}: {name} is compressed {ratio:,.0f} to 1, as empty data are, and is "
-                "not read. If it is meant, save it without compression (numpy.savez)."
-            )
 
     def _read_header(self, stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
         try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrow import pa, pq
+from myriad.arrow import open_table, pa, pq, read_column, refuse_repeated
 from myriad.errors import InputError, did_you_mean, lacks_threads
 from myriad.store.formats.row_file import Column, RowFile, brief
 
@@ -17,7 +17,7 @@ from myriad.store.formats.row_file import Column, RowFile, brief
 def open_parquet(path: Path) -> pq.ParquetFile:
     """Open a Parquet file; raises `InputError` if it is not one."""
     try:
-        return pq.ParquetFile(path)
+        return open_table(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or brief(error)}.") from None
     except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are decoded
@@ -28,14 +28,7 @@ def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:
     """Return one column of a Parquet file."""
     if name not in file.schema_arrow.names:
         raise _refuse_column(path, name, file.schema_arrow.names)
-    try:
-        column = file.read(columns=[name]).column(0)
-        column.validate(full=True)  # text may not be UTF-8
-        return column
-    except (OSError, pa.ArrowException) as error:
-        if lacks_threads(error):
-            raise
-        raise InputError(f"{path}: the column {name!r} is damaged: {brief(error)}.") from None
+    return read_column(file, name, path)
 
 
 def _refuse_column(path: Path, name: str, known: Sequence[str]) -> InputError:
@@ -63,6 +56,7 @@ class ParquetFile(RowFile):
         self.n_rows = self._file.metadata.num_rows
         kind = self._file.schema_arrow.field(self._rows).type.value_type
         self.dtype = pa.array([], kind).to_numpy().dtype
+        refuse_repeated(self._file, self._rows, path)
         self.dim = 0
         if self.n_rows:
             first = next(self.blocks(1), None)
