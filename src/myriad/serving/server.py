@@ -72,7 +72,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise InputError(f"--host {host} is no address of a machine.") from None
+        raise InputError(f"--host {host} is not an address of a machine.") from None
     family, kind, protocol, _, address = found[0]
     listening = socket.socket(family, kind, protocol)
     try:

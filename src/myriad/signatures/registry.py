@@ -387,7 +387,7 @@ def open_network(word: str, *options: NetworkOptions) -> Signature:
     Options that none of the networks has are ignored.
     """
     if not is_network(word):
-        raise InputError(f"{word} is no network.")
+        raise InputError(f"{word} is not a network.")
     spec = find_signature(word)
     given = {name: value for one in options for name, value in flat_values(one).items()}
     own = {name: value for name, value in given.items() if name in options_of(spec.options)}

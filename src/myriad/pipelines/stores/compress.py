@@ -142,8 +142,9 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         if count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
-        f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "
-        "code the plain rows. Only bits can be shortened, by the same --codes and a higher --ratio."
+        f"The rows of {source.path} are already encoded ({code.kind}, {code.ratio:g} times "
+        "smaller): compress the plain rows. Only bits can be shortened, by the same --codes and a "
+        "higher --ratio."
     )
 
 
