@@ -186,7 +186,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What is accepted, as an error says it: "a number above 0 or auto"."""
+        """The accepted values in words, for errors: "a number above 0 or auto"."""
         if self.type is str or (self.type is bool and self.words):
             listed = ", ".join([*self.choices, *self.words])
             return f"one of {listed}" if listed else "text"

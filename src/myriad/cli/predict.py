@@ -25,7 +25,7 @@ DECIDED = {
     "set": "Set",
     "answer": "Answer",
 }
-"""What may be decided for an image, and the title of its column."""
+"""Title of the column of each decision about an image."""
 
 
 def show_decision(prediction: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ INSTALL = 'pip install "myriad-learn[serve]".'
 
 @dataclass(frozen=True)
 class Served:
-    """What a server did until it was stopped."""
+    """Address and number of requests of a server that was stopped."""
 
     address: str
     requests: int

@@ -121,7 +121,7 @@ class Judge:
 
     @property
     def measure(self) -> str:
-        """What candidates are compared by, in words."""
+        """The name of the measure that candidates are compared by."""
         return "mean class accuracy" if self.by_class else "accuracy"
 
     def score(self, correct: NDArray[np.bool_]) -> float:
