@@ -16,7 +16,7 @@ from myriad.training.search import smooth
 EXPLORED_ROWS = 500
 """Held-out rows that are enough to find the neighbourhood of the best setting."""
 PATIENCE = 2
-"""A path ends when so many of its points in a row have brought no better accuracy."""
+"""A path ends after this many consecutive points without a better accuracy."""
 
 
 @dataclass(frozen=True)
