@@ -3,7 +3,8 @@
 It builds the distributions from this checkout and prints one line for each check. It ends with
 status 1 if one failed. Publishing is left to the workflow of the tag.
 
-    --unreleased   do not ask for a section of this version in CHANGELOG.md
+    --unreleased   between releases: do not ask for a section of this version in CHANGELOG.md, for
+                   public addresses, nor that everything is committed
     --out FOLDER   keep the distributions there
     --quick        leave out the installation in a new environment
 """
@@ -46,11 +47,13 @@ def check_citation() -> str:
 
 
 def check_changelog() -> str:
-    """The changelog has a dated section of this version."""
+    """The changelog begins with an empty Unreleased and a dated section of this version."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    found = re.search(rf"^## {re.escape(read_version())} - \d{{4}}-\d\d-\d\d$", text, re.MULTILINE)
-    assert found, f"CHANGELOG.md has no section '## {read_version()} - YEAR-MONTH-DAY'"
-    return found[0]
+    _, first, second, *_ = [*re.split(r"^## ", text, flags=re.MULTILINE), "", ""]
+    assert first.strip() == "Unreleased", "CHANGELOG.md has no empty '## Unreleased' at its top"
+    found = re.match(rf"{re.escape(read_version())} - \d{{4}}-\d\d-\d\d\n", second)
+    assert found, f"below it, CHANGELOG.md has no '## {read_version()} - YEAR-MONTH-DAY'"
+    return found[0].strip()
 
 
 def check_clean() -> str:
@@ -87,10 +90,22 @@ def check_wheel(folder: Path) -> str:
     return f"{len(names)} files"
 
 
+def check_addresses(folder: Path) -> str:
+    """PyPI can link to the project, and show the pictures and follow the links of the README."""
+    wheel = find_wheel(folder)
+    distribution = wheel.name.removesuffix("-py3-none-any.whl")
+    metadata = zipfile.ZipFile(wheel).read(f"{distribution}.dist-info/METADATA").decode()
+    urls = re.findall(r"^Project-URL: ", metadata, re.MULTILINE)
+    assert urls, "pyproject.toml has no [project.urls]"
+    relative = re.findall(r"\]\((?!https?://|#)([^)]+)\)", metadata)
+    assert not relative, f"the README has relative links: {len(relative)}, such as {relative[0]}"
+    return f"{len(urls)} addresses"
+
+
 def check_installation(folder: Path) -> str:
     """In a new environment the wheel installs, and the demonstration runs."""
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
+    with tempfile.TemporaryDirectory() as temporary:
+        home = Path(temporary)
         venv.create(home / "new", with_pip=True)
         programs = home / "new" / ("Scripts" if sys.platform == "win32" else "bin")
         run(str(programs / "python"), "-m", "pip", "install", "--quiet", str(find_wheel(folder)))
@@ -126,6 +141,8 @@ def list_checks(folder: Path, *, unreleased: bool, quick: bool) -> Iterator[Chec
     yield "build", lambda: build(folder)
     yield "metadata", lambda: check_metadata(folder)
     yield "wheel", lambda: check_wheel(folder)
+    if not unreleased:
+        yield "addresses", lambda: check_addresses(folder)
     if not quick:
         yield "new environment", lambda: check_installation(folder)
 
@@ -138,8 +155,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     failed = 0
-    with tempfile.TemporaryDirectory() as place:
-        folder = (given.out or Path(place)).resolve()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (given.out or Path(temporary)).resolve()
         for name, check in list_checks(folder, unreleased=given.unreleased, quick=given.quick):
             try:
                 print(f"ok      {name}: {check()}", flush=True)

@@ -186,7 +186,7 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What is accepted, as an error says it: "a number above 0 or auto"."""
+        """The accepted values in words, for errors: "a number above 0 or auto"."""
         if self.type is str or (self.type is bool and self.words):
             listed = ", ".join([*self.choices, *self.words])
             return f"one of {listed}" if listed else "text"
@@ -332,7 +332,7 @@ def select_options(
         owners = {word: options_of(kind) for word, kind in kinds.items()}
         found = {word: options[name] for word, options in owners.items() if name in options}
         if not found:
-            raise InputError(f"There is no option {name} of any {flag}.")
+            raise InputError(f"No {flag} has an option {name}.")
         known = own.get(name) or next(iter(found.values()))
         values[name] = known.parse(value, name=known.flag)
         if name not in own and values.pop(name) != known.default:

@@ -81,7 +81,7 @@ def test_learns_from_a_store(quantizer, tmp_path):
         np.testing.assert_array_equal(again.code_.chosen, fitted.code_.chosen)
     blocks = np.concatenate(list(fitted.encode_blocks(store)))
     np.testing.assert_array_equal(blocks, fitted.encode(store.rows().read(np.arange(store.n_rows))))
-    with pytest.raises(myriad.InputError, match="coded already"):
+    with pytest.raises(myriad.InputError, match="already encoded"):
         quantizer.fit(write_store(tmp_path / "pq", kind="pq"))
 
 

@@ -59,6 +59,14 @@ def test_order_of_columns_extra_columns_and_byte_order_mark(manifest):
     assert set(images.splits) == {""}
 
 
+def test_a_column_that_resembles_an_optional_one_is_mentioned(manifest):
+    images = find_images(manifest("path,label,spilt,camera\npictures/1.png,a,test,x\n"))
+    (warning,) = images.warnings
+    assert warning.endswith("labels.csv: the column 'spilt' is not used. Did you mean 'split'?")
+    complete = "path,label,split,splits\npictures/1.png,a,test,x\n"
+    assert find_images(manifest(complete)).warnings == []
+
+
 def test_absolute_paths(manifest, tmp_path):
     file = tmp_path / "pictures" / "1.png"
     images = find_images(manifest(f"path,label\n{file},a\npictures/2.png,b\n"))
@@ -71,9 +79,13 @@ def test_absolute_paths(manifest, tmp_path):
         ("", r"labels\.csv is empty"),
         ("path,label\n", r"lists no images"),
         ("path,label,path\nx,y,z\n", r"line 1: two columns are named path"),
-        ("file,class\n1.png,a\n", r"line 1: no column path and no column label, but file, class"),
-        ("path;label\n1.png;a\n", r"line 1: no column path and no column label, but path;label"),
-        ("path\n1.png\n", r"line 1: no column label, but path\."),
+        (
+            "file,class\n1.png,a\n",
+            r"line 1: no column path and no column label; .* file, class\. A",
+        ),
+        ("path;label\n1.png;a\n", r"line 1: no column path and no column label; .* path;label"),
+        ("path\n1.png\n", r"line 1: no column label; the columns are path\."),
+        ("pth,label\n1.png,a\n", r"columns are pth, label\. Did you mean 'path'\? A manifest has"),
         ("path,label\npictures/1.png,a\npictures/2.png\n", r"line 3: 1 cells where .* 2 columns"),
         ("path,label\npictures/1.png,a,b\n", r"line 2: 3 cells"),
         ("path,label\n ,a\n", r"line 2: the path is empty"),

@@ -91,7 +91,7 @@ CODE_CASES = [
         "compress a coded store",
         "compress s --codes bits --out coded",
         2,
-        "s are coded already (scalar",
+        "s are already encoded (scalar",
         lambda h, r: write_rows(h / "s", kind="scalar"),
     ),
     Case(
@@ -147,7 +147,7 @@ CODE_CASES = [
         "compare a coded store",
         "compare s --codes all",
         2,
-        "coded already",
+        "already encoded",
         lambda h, r: write_rows(h / "s", kind="scalar"),
     ),
     Case(

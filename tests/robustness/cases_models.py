@@ -177,14 +177,14 @@ MODEL_CASES = [
         "predict: --csv is a folder",
         f"{PREDICT} --csv images --overwrite",
         2,
-        "--csv images is no regular file",
+        "--csv images is not a regular file",
         trained(),
     ),
     Case(
         "predict: --csv is a device",
         f"{PREDICT} --csv p --overwrite",
         2,
-        "--csv p is no regular file",
+        "--csv p is not a regular file",
         damaged(lambda h: os.mkfifo(h / "p")),
     ),
     Case(
@@ -363,7 +363,7 @@ MODEL_CASES = [
         "report: --out is a folder",
         "report model --out images --overwrite",
         2,
-        "--out images is no regular file",
+        "--out images is not a regular file",
         trained(),
     ),
     Case(

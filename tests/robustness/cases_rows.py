@@ -158,14 +158,14 @@ ROW_CASES = [
         "import: a pickle",
         IMPORT,
         2,
-        "rows.npy is no usable .npy file: it holds Python objects",
+        "rows.npy is not a valid .npy file: it holds Python objects",
         lambda h, r: write_rows(h, np.array([[{}]] * 12, dtype=object)),
     ),
     Case(
         "import: a truncated file",
         IMPORT,
         2,
-        "rows.npy is no usable .npy file: the file is cut short",
+        "rows.npy is not a valid .npy file: the file is cut short",
         lambda h, r: [write_rows(h), truncate(h / "rows.npy", 0.9)],
     ),
     Case(

@@ -24,7 +24,7 @@ SHOWN_CLASSES = 5
 
 @dataclass(frozen=True)
 class Result:
-    """What was found, and whether it fails the command."""
+    """The findings of a check, and whether they make the command fail."""
 
     checked: Checked
     strict: bool

@@ -25,7 +25,7 @@ DECIDED = {
     "set": "Set",
     "answer": "Answer",
 }
-"""What may be decided for an image, and the title of its column."""
+"""Title of the column of each decision about an image."""
 
 
 def show_decision(prediction: dict[str, Any]) -> list[str]:
@@ -219,7 +219,9 @@ def predict(
             if given is not None:
                 raise InputError(f"{option} cannot be combined with --next.")
         if deciding() != DecisionOptions():
-            raise InputError("--coverage, --reject and the like cannot be combined with --next.")
+            raise InputError(
+                "--coverage, --reject and other decisions cannot be combined with --next."
+            )
         files = {"csv": csv, "page": page}
         return suggest(model, inputs, next_, store or [], **files, every=every, run=run)
     if page is not None or store:

@@ -77,7 +77,7 @@ StudyStore = Annotated[
     typer.Option(help="Store for the rows extracted from images; by default OUT.store."),
 ]
 Extraction = Callable[..., "ExtractOptions"]
-"""What a verb calls to get its options of extraction, checked; arguments override them."""
+"""Returns the checked extraction options of a verb; its arguments override single ones."""
 Coding = Callable[..., CodeOptions]
 """The same for the options of a code."""
 

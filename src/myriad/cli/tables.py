@@ -32,7 +32,7 @@ else:  # not needed with --json, where imports are most of the time of a predict
 
 _UNBOUNDED = 100_000
 SPLITS = {"val": "validation ", "train": "training ", "all": ""}
-"""What stands before images or rows of a split, where it is not the name of the split."""
+"""Words before "images" or "rows" of a split, where they differ from its name."""
 
 
 def name_rows(split: str, noun: str) -> str:

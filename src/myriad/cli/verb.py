@@ -44,7 +44,7 @@ INTERRUPTED = "Interrupted. What was finished is kept; run the same command agai
 
 
 class Result(Protocol):
-    """What a verb returns."""
+    """The result of a verb."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -244,7 +244,7 @@ class OptionPanel:
 
 
 _VALUES = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
-"""What the help calls the value of an option."""
+"""Names of types of values in the help."""
 
 
 def _name_value(parameter: inspect.Parameter) -> inspect.Parameter:

@@ -171,7 +171,9 @@ def choose_features(
             )
         return np.arange(dim, dtype=np.int32), None
     if information.shape != (dim,):
-        raise InputError(f"{len(information)} informations do not fit {dim} features.")
+        raise InputError(
+            f"{len(information)} values of mutual information do not fit {dim} features."
+        )
     return rank_features(information)[:count], information.astype(np.float32)
 
 

@@ -7,8 +7,8 @@ outside the package::
 
     CODES["mine"] = MyCodeSpec()
 
-This module imports nothing heavy: the help of the command is built from it. What learns a code is
-imported when it is called.
+This module imports nothing heavy: the help of the command is built from it. The functions
+that learn codes are imported when they are called.
 """
 
 from __future__ import annotations

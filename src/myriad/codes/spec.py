@@ -47,7 +47,7 @@ class NoOptions:
 
 @dataclass(frozen=True)
 class Source:
-    """What a code is learned from.
+    """The data that a code is learned from.
 
     Attributes
     ----------

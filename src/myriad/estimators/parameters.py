@@ -111,5 +111,5 @@ def _is_of(value: Any, kind: str) -> bool:
         return False
     try:
         return not math.isnan(value)
-    except OverflowError:  # an integer that is no float
+    except OverflowError:  # an integer that is not a float
         return False

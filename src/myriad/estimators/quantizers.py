@@ -118,7 +118,7 @@ class _Quantizer(BaseEstimator, ABC):
 def _rows_of(X: ArrayLike | Store, y: ArrayLike | None) -> Rows:
     if isinstance(X, Store):
         if X.code is not None:
-            raise InputError(f"The rows of {X.path} are coded already.")
+            raise InputError(f"The rows of {X.path} are already encoded.")
         return X.rows("train" if "train" in set(X.splits.tolist()) else None)
     rows = as_rows(X)
     if rows.size == 0:

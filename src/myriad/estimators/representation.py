@@ -1,4 +1,4 @@
-"""What notebooks show of searches, models and reports: small HTML without scripts."""
+"""HTML representations of searches, models and reports for notebooks, without scripts."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ EPOCHS_AND_SECONDS = {"epochs": "max_epochs", "seconds": "max_seconds"}
 
 @dataclass(frozen=True)
 class TrainingData:
-    """What an estimator is trained on.
+    """The rows that an estimator is trained on.
 
     Attributes
     ----------

@@ -73,8 +73,8 @@ class ImageList:
     root : the folder, the folder of the manifest, or the archive.
     paths : paths relative to `root` with "/" between folders, or members of the archive; paths of
         a manifest may be absolute.
-    labels : int32 array of shape (n_samples,), positions in `class_names`; -1 if unknown. Of
-        several labels the first in the order of `class_names`.
+    labels : int32 array of shape (n_samples,), positions in `class_names`; -1 if unknown. If
+        an image has several labels, the first in the order of `class_names`.
     class_names : sorted, without duplicates.
     splits : array of strings of shape (n_samples,): "train", "val", "test", or "" if not stated.
     groups : int32 array of shape (n_samples,), or None; images of one group must be in one split;

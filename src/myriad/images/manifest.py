@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.files import refuse_special
 from myriad.images.listing import SPLITS, ImageList, refuse_urls
 from myriad.measures import LabelSets
@@ -50,12 +50,13 @@ ONE_LABEL = SeveralLabels()
 
 @dataclass
 class _Rows:
-    """The columns of a manifest, the labels of an image as a list."""
+    """The columns of a manifest, the labels of an image as a list, and warnings for the user."""
 
     paths: list[str] = field(default_factory=list)
     labels: list[list[str]] = field(default_factory=list)
     splits: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
@@ -94,6 +95,7 @@ def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
         splits=np.array(rows.splits, dtype="<U5"),
         groups=_number_groups(rows.groups),
         sets=sets,
+        warnings=rows.warnings,
     )
 
 
@@ -103,7 +105,9 @@ def _read_rows(path: Path, reader: Any, several: SeveralLabels) -> _Rows:
     seen: dict[str, int] = {}
     split_of_group: dict[str, str] = {}
     try:
-        columns = _read_header(path, next(reader, []))
+        header = next(reader, [])
+        columns = _read_header(path, header)
+        rows.warnings = _warn_of_misspelt(path, header)
         for cells in reader:
             if not cells:
                 continue
@@ -145,15 +149,27 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
     names = [name.strip().lower() for name in header]
     missing = [name for name in _COLUMNS[:2] if name not in names]
     if missing:
+        hint = "".join(did_you_mean(name, missing) for name in names if name not in _COLUMNS)
         raise InputError(
-            f"{path}, line 1: no column {' and no column '.join(missing)}, but {', '.join(names)}. "
-            "A manifest has the columns path,label and optionally split,group, separated by commas."
+            f"{path}, line 1: no column {' and no column '.join(missing)}; the columns are "
+            f"{', '.join(names)}.{hint} A manifest has the columns path,label and optionally "
+            "split,group, separated by commas."
         )
     duplicates = [name for name in _COLUMNS if names.count(name) > 1]
     if duplicates:
         raise InputError(f"{path}, line 1: two columns are named {duplicates[0]}.")
     columns = {name: names.index(name) for name in _COLUMNS if name in names}
     return {**columns, "all": len(names)}
+
+
+def _warn_of_misspelt(path: Path, header: list[str]) -> list[str]:
+    """Return warnings of ignored columns whose names resemble those of optional ones."""
+    names = [name.strip().lower() for name in header]
+    absent = [name for name in _COLUMNS if name not in names]
+    hints = {name: did_you_mean(name, absent) for name in names if name not in _COLUMNS}
+    return [
+        f"{path}: the column {name!r} is not used.{hint}" for name, hint in hints.items() if hint
+    ]
 
 
 def _check_row(where: str, name: str, label: str, split: str, several: SeveralLabels) -> None:

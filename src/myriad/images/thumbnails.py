@@ -22,7 +22,7 @@ def make_thumbnail(image: NDArray[np.generic], side: int = SIDE) -> bytes | None
 
     Returns
     -------
-    The content of the file, or None if the array is no such image.
+    The content of the file, or None if the array is not such an image.
     """
     colour = image.ndim == 3 and image.shape[2] == 3
     if image.dtype != np.uint8 or image.size == 0 or not (colour or image.ndim == 2):

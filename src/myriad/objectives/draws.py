@@ -2,7 +2,7 @@
 
 This is the one WARP sampler: linear models (`objectives.warp`) and embeddings
 (`training.embedding.violators`) draw the same wrong classes in the same order for the same key.
-What differs is how a class is scored, so the loops around the draws are theirs.
+They score classes differently, so each has its own loops around the draws.
 """
 
 from __future__ import annotations

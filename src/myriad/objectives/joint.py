@@ -48,8 +48,8 @@ def pick_pair(setting, products, V, x, biases, sigma, labels, key, last_violator
 def pick_worst(products, biases, sigma, label, labels):
     """Return the class that violates the margin most, or -1 if none does; the lowest on ties.
 
-    The multiclass loss of Crammer and Singer is ``max_c (c != y) + s_c - s_y`` [GP, 3.1]. Of a row
-    with several labels, y is the one drawn, and no other label is a wrong class.
+    The multiclass loss of Crammer and Singer is ``max_c (c != y) + s_c - s_y`` [GP, 3.1]. If a row
+    has several labels, y is the one drawn, and no other label is a wrong class.
 
     Parameters
     ----------

@@ -117,7 +117,8 @@ def _clear(out: Path) -> None:
     others = names - known if names & {MARK, partial[MARK]} else names
     if others:
         raise InputError(
-            f"{out} holds what no demo wrote there, such as {min(others)!r}. Use another --out."
+            f"{out} contains files that demo did not write, such as {min(others)!r}. "
+            "Use another --out."
         )
     for name in (IMAGES, MODEL, STORE):
         if (out / name).exists():

@@ -93,8 +93,7 @@ def check_model_output(
     inside = [path for path in list_entries(folder) if os.path.realpath(path) != rows]
     if inside and not is_model(folder):
         raise InputError(
-            f"{folder} holds files but no model of myriad, so no model is put there. "
-            "Use another name."
+            f"{folder} contains files that are not a model of myriad. Use another name."
         )
     if inside and not (overwrite or resume):
         raise InputError(f"{folder} exists. {EXISTS_HINT}")
@@ -210,7 +209,7 @@ def check_file_output(path: Path, *, option: str, overwrite: bool) -> None:
     """Raise `InputError` unless a file may be written at `path`, which an option names."""
     refuse_url(path)
     if path.exists() and not path.is_file():
-        raise InputError(f"{option} {path} is no regular file: name a file to write.")
+        raise InputError(f"{option} {path} is not a regular file: name a file to write.")
     if path.exists() and not overwrite:
         raise InputError(f"{option} {path} exists. Use --overwrite to replace it.")
     if not path.parent.is_dir():

@@ -72,4 +72,6 @@ def note_unused(context: Context, method: Method) -> None:
     """Print a note if a method cannot use the workers of other machines."""
     workers = context.workers
     if workers is not None and workers.executor.remote and not method.supports_workers:
-        context.progress.note(f"The objective {method.objective} is trained on this machine alone.")
+        context.progress.note(
+            f"The objective {method.objective} is trained on this machine: it cannot use workers."
+        )

@@ -252,7 +252,7 @@ SECTIONS: tuple[Callable[[StoreInspection], Section | None], ...] = (
     show_correlations,
     show_code,
 )
-"""What a store's report shows, in this order; a section that returns None is left out."""
+"""The sections of a store's report, in this order; one that returns None is left out."""
 
 
 def list_sections(inspection: StoreInspection) -> list[Section]:

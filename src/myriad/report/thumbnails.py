@@ -46,7 +46,7 @@ class Thumbnails:
 def encode_thumbnail(image: Image, side: int = SIDE) -> str | None:
     """Return the thumbnail of an image as a ``data:image/jpeg;base64,...`` address.
 
-    None if the array is no image; see `make_thumbnail`.
+    None if the array is not an image; see `make_thumbnail`.
     """
     file = make_thumbnail(image, side)
     if file is None:

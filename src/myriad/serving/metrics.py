@@ -30,7 +30,7 @@ class Histogram:
 
 
 class Metrics:
-    """What the server counts since it started; every method may be called from any thread."""
+    """Counters of a server since it started; every method may be called from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ INSTALL = 'pip install "myriad-learn[serve]".'
 
 @dataclass(frozen=True)
 class Served:
-    """What a server did until it was stopped."""
+    """Address and number of requests of a server that was stopped."""
 
     address: str
     requests: int
@@ -72,7 +72,7 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
-        raise InputError(f"--host {host} is no address of a machine.") from None
+        raise InputError(f"--host {host} is not an address of a machine.") from None
     family, kind, protocol, _, address = found[0]
     listening = socket.socket(family, kind, protocol)
     try:

@@ -67,7 +67,7 @@ class CombinedSignature(Signature, kind="combined"):
 
     @property
     def shares(self) -> list[float]:
-        """What the rows of each signature are multiplied by: the weights, with norm 1."""
+        """The factors of the rows of each signature: the weights, scaled to norm 1."""
         norm = float(np.linalg.norm(self.weights))
         return [weight / norm for weight in self.weights]
 

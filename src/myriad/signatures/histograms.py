@@ -65,7 +65,7 @@ class HistogramSignature(Signature, kind="histograms"):
 
     @property
     def counter(self) -> HistogramCounter:
-        """What counts colours and textons."""
+        """The object that counts colours and textons."""
         return HistogramCounter(self.bank, self.words, self.regions)
 
     @property

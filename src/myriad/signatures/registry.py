@@ -7,8 +7,8 @@ may also be added from outside the package::
 
     SIGNATURES["mine"] = MySignatureSpec()
 
-This module imports nothing heavy: the help of the command is built from it. What learns or opens a
-signature is imported when it is called.
+This module imports nothing heavy: the help of the command is built from it. The functions
+that learn or open signatures are imported when they are called.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class AutomaticSpec(SignatureSpec):
 
     @property
     def components(self) -> int | None:  # type: ignore[override]
-        """That of Fisher vectors, so that the option is accepted."""
+        """The default of Fisher vectors, so that the option is accepted."""
         return SIGNATURES[FISHER].components
 
     @property
@@ -229,12 +229,12 @@ class CombinedSpec(SignatureSpec):
 
     @property
     def components(self) -> int | None:  # type: ignore[override]
-        """The largest default of them."""
+        """The largest default of the signatures."""
         return max((part.components or 0 for part in self.parts), default=0) or None
 
     @property
     def codes(self) -> str:  # type: ignore[override]
-        """That of the first whose rows are coded; each has its own."""
+        """The code of the first signature whose rows are coded; each has its own."""
         found = [part.codes for part in self.parts]
         return next((codes for codes in found if codes != "none"), "none")
 
@@ -387,7 +387,7 @@ def open_network(word: str, *options: NetworkOptions) -> Signature:
     Options that none of the networks has are ignored.
     """
     if not is_network(word):
-        raise InputError(f"{word} is no network.")
+        raise InputError(f"{word} is not a network.")
     spec = find_signature(word)
     given = {name: value for one in options for name, value in flat_values(one).items()}
     own = {name: value for name, value in given.items() if name in options_of(spec.options)}

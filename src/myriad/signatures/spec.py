@@ -1,7 +1,7 @@
 """The entries of the registry of signatures: what is known of each before it is learned or opened.
 
-This module imports nothing heavy: the help of the command is built from it. What learns or opens a
-signature is imported when it is called.
+This module imports nothing heavy: the help of the command is built from it. The functions
+that learn or open signatures are imported when they are called.
 """
 
 from __future__ import annotations

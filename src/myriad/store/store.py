@@ -113,7 +113,7 @@ class Store:
 
     @property
     def noun(self) -> str:
-        """What a row is called in tables and reports."""
+        """The word for a row in tables and reports: "image" or "row"."""
         return name_samples(self.recipe)
 
     def __repr__(self) -> str:

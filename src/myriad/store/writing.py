@@ -136,7 +136,7 @@ class StoreWriter:
 
     @property
     def recipe(self) -> Signature | None:
-        """What turns an image into a row."""
+        """The signature that turns an image into a row, or None."""
         return self.header.recipe
 
     @property

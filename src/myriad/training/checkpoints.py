@@ -86,7 +86,7 @@ class Checkpoint:
 
 Arrays = dict[str, NDArray[Any]]
 _FACTS, _TRAINER, _MONITOR = "facts.", "trainer.", "monitor."
-"""What the names of arrays begin with in a checkpoint."""
+"""Prefixes of the names of arrays in a checkpoint."""
 
 
 class TrainingState:

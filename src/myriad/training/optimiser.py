@@ -117,7 +117,7 @@ class OptimiserOptions:
         if self.init == "ball" and math.isinf(self.max_norm):
             raise InputError("init ball needs a max_norm, the radius of the ball.")
         if self.max_norm < math.inf and (self.average or self.adagrad == "feature"):
-            raise InputError("max_norm goes neither with average nor with adagrad by feature.")
+            raise InputError("max_norm cannot be combined with average or with adagrad by feature.")
 
 
 PLAIN_SGD = OptimiserOptions()

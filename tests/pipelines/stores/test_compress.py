@@ -143,7 +143,7 @@ def test_bits_are_shortened_without_learning(plain, stores, tmp_path, name):
     ],
 )
 def test_coded_stores_are_refused(stores, tmp_path, name, options):
-    with pytest.raises(InputError, match="coded already"):
+    with pytest.raises(InputError, match="already encoded"):
         compress(stores[name], tmp_path / "s", options=options)
     assert not (tmp_path / "s").exists()
 

@@ -118,7 +118,7 @@ def test_another_output_or_a_value_inside(tmp_path):
     assert (inside.dim, inside.output) == (3, "pooled")
     with pytest.raises(InputError, match=r"n\.onnx has no output 'nothing'.*embedding, copy"):
         read_onnx(tmp_path / "n.onnx", OnnxOptions(output="nothing"))
-    with pytest.raises(InputError, match=r"'copy' has shape \(1, 3, 8, 8\), which is no vector"):
+    with pytest.raises(InputError, match=r"'copy' has shape \(1, 3, 8, 8\), which is not a vector"):
         read_onnx(tmp_path / "n.onnx", OnnxOptions(output="copy"))
 
 

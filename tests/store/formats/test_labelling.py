@@ -110,7 +110,7 @@ def test_several_labels_in_a_text(tmp_path, files):
         ("l.npy", np.array([0.5, 1, 2, 3]), "no texts or whole numbers"),
         ("l.parquet", {"label": ["a", None, "b", "c"]}, "row 1: the label is empty"),
         ("l.parquet", {"name": ["a", "b", "c", "d"]}, "no column 'label'; its columns: name"),
-        ("l.pkl", "a", r"\.pkl is no file of labels"),
+        ("l.pkl", "a", r"\.pkl is not a file of labels"),
     ],
 )
 def test_label_files_that_do_not_fit(tmp_path, files, name, content, says):

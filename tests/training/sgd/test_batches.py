@@ -169,7 +169,7 @@ def test_k_belongs_to_softmax():
 
 def test_optimisers_of_single_rows_are_refused():
     for options in ({"average": True}, {"adagrad": "class"}, {"max_norm": 1.0}):
-        with pytest.raises(InputError, match="batch goes neither"):
+        with pytest.raises(InputError, match="batch cannot be combined"):
             SGD(objective="ovr", batch=8, optimiser=OptimiserOptions(**options))
     assert SGD(objective="softmax").schedule == FIXED
     assert not SGD(objective="softmax", batch=8).supports_workers

@@ -1,1 +1,1 @@
-"""What is fitted on rows that a model was not trained on: probabilities, novelty, rejection."""
+"""Probabilities, novelty and rejection, fitted on rows that a model was not trained on."""

@@ -110,5 +110,5 @@ class HeldScores:
         if (held.scores[:, 1:] > held.scores[:, :-1]).any():
             raise InputError("The held-out scores of the model are not in order.")
         if not (np.isfinite(held.rest_counts).all() and (held.rest_counts >= 0).all()):
-            raise InputError("The held-out scores of the model have a count that is no number.")
+            raise InputError("The held-out scores of the model have a count that is not a number.")
         return held

@@ -14,8 +14,8 @@ from myriad.errors import InputError
 from myriad.models.calibration.classes import Calibration
 
 GOALS = {"precision": 0.99, "rate": 0.05, "novelty": 0.05}
-"""What a rule can aim at, with the value of an example: the fraction of answers that are right, of
-rows without an answer, and of rows of known classes that are taken for none of them."""
+"""Goals of a rule, with an example value of each: the fraction of answers that are correct, of rows
+without an answer, and of rows of known classes that are rejected as unlike all classes."""
 ROUNDING = 1e-6
 """Confidences that differ by less are equal: scores are rounded in another way in other batches,
 and many rows may be as sure as float32 allows."""

@@ -181,9 +181,10 @@ class Decider:
         """Return the decision of each row as plain JSON.
 
         ``labels`` lists the best labels, each with its ``score`` and, where the model is
-        calibrated, its ``probability``. What was asked for is added: ``set`` (labels), ``unknown``
-        (true or false), ``novelty``, ``assigned`` (labels), and ``answer`` with its ``level``,
-        ``label`` and ``probability``; the label is None if no level has enough confidence.
+        calibrated, its ``probability``. Further keys are present on request: ``set`` (labels),
+        ``unknown`` (true or false), ``novelty``, ``assigned`` (labels), and ``answer`` with its
+        ``level``, ``label`` and ``probability``; the label is None if no level has enough
+        confidence.
         """
         return [self._describe_row(decisions, row) for row in range(len(decisions.labels))]
 

@@ -32,10 +32,10 @@ def choose_kept(
 ) -> NDArray[np.bool_]:
     """Return which images a fixed manifest keeps.
 
-    Of files that are equal, with the same label and split, the first stays. Of a group of copies in
-    several splits, those in the split that is held out most stay (test, then val, then train), so
-    that measurements on them are valid. The same picture under two labels stays twice: only a
-    person can decide which label is correct.
+    Among equal files with the same label and split, the first stays. In a group of copies in
+    several splits, those of the test split stay, otherwise those of the validation split, so that
+    measurements on them are valid. The same picture under two labels stays twice: only a person can
+    decide which label is correct.
     """
     kept = np.ones(len(images), bool)
     for group in groups:

@@ -203,7 +203,7 @@ def _begin(
 
 
 def count_shards(n_rows: int, row_bytes: int, *, min_rows: int = 256) -> int:
-    """Return the number of shards: each of so few rows that an interrupted run loses little.
+    """Return the number of shards: each has few enough rows that an interrupted run loses little.
 
     Parameters
     ----------

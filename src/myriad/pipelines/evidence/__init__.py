@@ -1,1 +1,1 @@
-"""What a model folder says of its model: evidence of the report, pictures, the model card."""
+"""Contents of a model folder besides the model: data of the report, pictures, the model card."""

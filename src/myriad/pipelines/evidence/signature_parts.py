@@ -1,4 +1,4 @@
-"""What each of several signatures contributes to the decisions of a linear model."""
+"""Contributions of each of several signatures to the decisions of a linear model."""
 
 from __future__ import annotations
 

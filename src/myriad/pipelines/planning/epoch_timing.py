@@ -45,7 +45,7 @@ class Epochs:
 
     @property
     def cost(self) -> EpochCost:
-        """What an epoch takes, as its trainer states it."""
+        """The cost of an epoch, as stated by the method."""
         method = SGD(objective=self.objective, beta=self.beta)
         return method.cost(self.classes, self.dim)
 

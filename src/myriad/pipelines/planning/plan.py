@@ -34,7 +34,7 @@ SAMPLE = 300_000
 SAMPLE_BYTES = 1024
 ROUNDS = 15
 SIDE_BY_SIDE = 0.9
-"""What a further core adds to the first, where cores share nothing; or a further machine."""
+"""Speed of each further core or machine relative to the first, where they share nothing."""
 HELD_OUT = 0.1
 BESIDE = 4 << 20
 """Bytes that training takes beside weights and rows: scores, targets, threads."""

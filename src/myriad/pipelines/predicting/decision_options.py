@@ -189,7 +189,7 @@ def read_table(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
     except OSError as error:
         raise InputError(f"--{what} {path} cannot be read: {error.strerror}.") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"--{what} {path} is no CSV file in UTF-8: {error}.") from None
+        raise InputError(f"--{what} {path} is not a CSV file in UTF-8: {error}.") from None
     if not lines:
         raise InputError(f"The {what} {path} is empty.")
     header = [name.strip() for name in lines[0]]

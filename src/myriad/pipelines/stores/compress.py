@@ -80,7 +80,7 @@ def compress(
     resume: bool = False,
     progress: Progress = SILENT,
 ) -> Compressed:
-    """Write the rows of the store `data`, coded, to the store `out`, in the same order.
+    """Encode the rows of the store `data` into the store `out`, in the same order.
 
     The code is learned from training rows, or from all if there is no split ``train``. It is kept
     in the store with the recipe of the source. An interrupted run can be resumed to the same bytes.
@@ -131,7 +131,7 @@ def compress(
 
 
 def _check_source(source: Store, options: CodeOptions) -> Code | None:
-    """Raise `InputError` for a store that cannot be coded; return the code of shortened rows."""
+    """Raise `InputError` for a store that cannot be encoded; return the code of shortened rows."""
     code = source.code
     if source.n_rows == 0:
         raise InputError(f"{source.path} has no rows to code.")
@@ -142,8 +142,9 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         if count < code.decoded_dim:
             return code.shorten(count)
     raise InputError(
-        f"The rows of {source.path} are coded already ({code.kind}, {code.ratio:g} times smaller): "
-        "code the plain rows. Only bits can be shortened, by the same --codes and a higher --ratio."
+        f"The rows of {source.path} are already encoded ({code.kind}, {code.ratio:g} times "
+        "smaller): compress the plain rows. Only bits can be shortened, by the same --codes and a "
+        "higher --ratio."
     )
 
 

@@ -50,7 +50,7 @@ class Patch:
 
 @dataclass(frozen=True, eq=False)
 class StoreInspection:
-    """What the report of a store shows; None or empty where a store has no such thing.
+    """The contents of the report of a store; None or empty where a store has no such thing.
 
     Attributes
     ----------

@@ -189,7 +189,7 @@ def make_methods(
     unknown = [name for name in names if name.partition(":")[0] not in METHODS]
     if unknown or not names:
         raise InputError(
-            f"--objectives must be some of {', '.join(METHODS)}, with commas between, "
+            f"--objectives must be some of {', '.join(METHODS)}, separated by commas, "
             f"not {unknown[0] if unknown else ''!r}."
         )
     methods: dict[str, Method] = {}

@@ -113,7 +113,9 @@ def compare_codes(
     method = method or SGD()
     source = Store.open(data)
     if source.code is not None:
-        raise InputError(f"The rows of {data} are coded already: codes are compared on plain rows.")
+        raise InputError(
+            f"The rows of {data} are already encoded: codes are compared on plain rows."
+        )
     split = _choose_split(source)
     words = parse_codes("all") if codes is None else [find_code(name).word for name in codes]
     done = _read_done(work, source, method, resume=resume)

@@ -48,7 +48,7 @@ from myriad.training.calibrating import add_calibration, exclude, split_calibrat
 from myriad.training.engine.gram import RowProducts
 
 EVIDENCE = "evidence.json"
-"""What a report is made from, kept in the model folder."""
+"""File in the model folder with the data of the report."""
 
 
 @dataclass(frozen=True)

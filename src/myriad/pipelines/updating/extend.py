@@ -79,7 +79,7 @@ class Extended:
 
     @property
     def calibration(self) -> Calibration | None:
-        """What makes probabilities of the scores."""
+        """The calibration, which turns scores into probabilities; None if there is none."""
         return self.found.calibration
 
     def to_json(self) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def suggest_labels(
     means = None if parts else find_means(folder)
     if not parts and means is None:
         progress.note(
-            "Without --store, the choice does not know what has a label, and may be worse "
+            "Without --store, the choice does not know which images are labelled, and may be worse "
             "than one at random: this model keeps no class means."
         )
     of_rows = [is_row_data(Path(word)) for word in inputs]

@@ -1,1 +1,1 @@
-"""What each part of an image contributes to the score of a class, and its picture."""
+"""Contributions of the parts of an image to the score of a class, and their picture."""

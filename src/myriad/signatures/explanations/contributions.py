@@ -1,4 +1,4 @@
-"""What each part of an image contributes to the score of a class.
+"""Contributions of the parts of an image to the score of a class.
 
 The score of a linear model is ``w x + b``. A signature is ``x_j = a_j v_j``, where ``v`` is the
 pooled vector before power and normalisation, and the slopes ``a_j = x_j / v_j`` stand for both of
@@ -50,7 +50,7 @@ FLOOR = 0.03
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What parts of an image contribute to some scores.
+    """Contributions of the parts of an image to some scores.
 
     Attributes
     ----------

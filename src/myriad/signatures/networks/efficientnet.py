@@ -51,8 +51,8 @@ class Lite:
     size : height and width of the images it was trained on.
     sha256 : the hash of the file of weights.
     whole : whether it is given the whole image, resized whatever its proportions, instead of the
-        central square that it was trained on. Of two networks side by side, one should: the first
-        sees details, and the second what lies at the border.
+        central square that it was trained on. Of two networks side by side, one should see the
+        whole image: it sees what lies at the border, and the other one sees details.
     """
 
     name: str
@@ -114,7 +114,7 @@ LITES = {
 }
 """The networks by name."""
 GRAPHS = {FLOAT32: Graph, INT8: Int8Graph}
-"""What builds a network, by precision."""
+"""The class that builds the graph of a network, by precision."""
 
 
 def make_efficientnet(

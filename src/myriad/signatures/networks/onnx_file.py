@@ -71,7 +71,7 @@ def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> 
 
 
 def parse_numbers(option: str, text: str, index: int) -> tuple[float, float, float]:
-    """Return three numbers from one, from three with commas between them, or from a word."""
+    """Return three numbers from one, from three separated by commas, or from a word."""
     if text in NORMS:
         return NORMS[text][index]
     try:
@@ -96,7 +96,7 @@ def choose_output(graph: bytes, name: str, path: Path) -> bytes:
     try:
         model = onnx.load_model_from_string(graph)
     except Exception as error:  # protobuf and onnx raise their own
-        raise InputError(f"{path} is no ONNX file: {brief(error)}.") from None
+        raise InputError(f"{path} is not an ONNX file: {brief(error)}.") from None
     outputs = {output.name: output for output in model.graph.output}
     inner = {value for node in model.graph.node for value in node.output if value}
     if name not in outputs and name not in inner:
@@ -153,10 +153,10 @@ def _read_input(session: Any, size: int | None, path: Path) -> tuple[str, tuple[
 def _count_features(found: Any, output: str, path: Path) -> int:
     """Return the length of an output, which must be one vector of numbers."""
     if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.size == 0:
-        raise InputError(f"{path}: the output {output!r} is no array of floats.")
+        raise InputError(f"{path}: the output {output!r} is not an array of floats.")
     if found.size != max(found.shape, default=0):
         raise InputError(
-            f"{path}: the output {output!r} has shape {found.shape}, which is no vector. Name "
+            f"{path}: the output {output!r} has shape {found.shape}, which is not a vector. Name "
             "another with --onnx-output."
         )
     return int(found.size)

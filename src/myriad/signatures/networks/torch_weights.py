@@ -88,7 +88,7 @@ class _Unpickler(pickle.Unpickler):
         """Return the storage that a tensor refers to."""
         word, dtype, key, _, size, view = pid
         if word != "storage" or view is not None or type(size) is not int or size < 0:
-            raise ValueError("it refers to something that is no storage")
+            raise ValueError("it refers to something that is not a storage")
         if not isinstance(dtype, np.dtype):
             raise ValueError("a storage of an unknown type")
         return _Storage(str(key), dtype, size)
@@ -107,7 +107,7 @@ def read_torch_weights(path: Path) -> dict[str, NDArray[Any]]:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except Exception as error:  # a damaged pickle raises nearly every kind of exception
-        raise InputError(f"{path} is damaged or no legacy file of PyTorch: {error}.") from None
+        raise InputError(f"{path} is damaged or not a legacy PyTorch file: {error}.") from None
 
 
 def _load(stream: BinaryIO) -> Any:

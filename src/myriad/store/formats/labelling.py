@@ -148,7 +148,9 @@ def open_label_file(path: Path) -> _Table:
     elif suffix == ".txt":
         columns = {LABEL: pa.array(_read_lines(path), pa.string())}
     else:
-        raise InputError(f"{path} is no file of labels: those end in .txt, .csv, .npy, .parquet.")
+        raise InputError(
+            f"{path} is not a file of labels: those end in .txt, .csv, .npy, .parquet."
+        )
     n_rows = len(next(iter(columns.values())))
     return _Table(str(path), n_rows, list(columns), columns.__getitem__)
 
@@ -169,7 +171,7 @@ def _read_csv(path: Path) -> dict[str, Column]:
         head = [name.strip().lower() for name in next(lines, [])]
         rows = [line for line in lines if line]
     except csv.Error as error:
-        raise InputError(f"{path} is no usable CSV file: {brief(error)}.") from None
+        raise InputError(f"{path} is not a valid CSV file: {brief(error)}.") from None
     if LABEL not in head or len(set(head)) != len(head):
         raise InputError(
             f"{path}, line 1: a column {LABEL} is needed, and no name twice; the columns are "

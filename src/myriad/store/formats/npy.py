@@ -28,7 +28,7 @@ def map_array(path: Path) -> NDArray[Any]:
             reason = "it holds Python objects, which are never read; save it as plain numbers"
         elif "mmap length" in reason or "EOF" in reason or "reading array" in reason:
             reason = "the file is cut short"
-        raise InputError(f"{path} is no usable .npy file: {reason}.") from None
+        raise InputError(f"{path} is not a valid .npy file: {reason}.") from None
     if not isinstance(array, np.ndarray):
         raise InputError(f"{path} is an archive of arrays: rename it to .npz.")
     return array

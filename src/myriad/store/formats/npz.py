@@ -75,7 +75,7 @@ class NpzFile(RowFile):
         except OSError as error:
             raise InputError(f"{self.path} cannot be read: {error.strerror or error}.") from None
         except Exception as error:  # damage raises nearly every kind of exception
-            raise InputError(f"{self.path} is no usable .npz file: {brief(error)}.") from None
+            raise InputError(f"{self.path} is not a valid .npz file: {brief(error)}.") from None
 
     def _open_member(self, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
         try:
@@ -88,7 +88,7 @@ class NpzFile(RowFile):
             version = np.lib.format.read_magic(stream)
             shape, by_column, dtype = _HEADERS[version](stream)
         except Exception as error:  # a damaged header raises nearly every kind of exception
-            raise InputError(f"{self.path}: {name} is no array: {brief(error)}.") from None
+            raise InputError(f"{self.path}: {name} is not an array: {brief(error)}.") from None
         if dtype.hasobject:
             raise InputError(f"{self.path}: {name} holds Python objects, which are never read.")
         if by_column and len(shape) == 2:

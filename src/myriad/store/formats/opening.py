@@ -88,6 +88,6 @@ def _list(path: Path) -> list[Path]:
     if not path.exists():
         raise InputError(f"{path} does not exist.")
     if path.suffix.lower() not in known:
-        raise InputError(f"{path} is no file of rows: those end in {', '.join(known)}.")
+        raise InputError(f"{path} is not a file of rows: those end in {', '.join(known)}.")
     refuse_special(path)
     return [path]

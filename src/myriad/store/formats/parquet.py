@@ -21,7 +21,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or brief(error)}.") from None
     except (pa.ArrowException, UnicodeDecodeError) as error:  # names of columns are decoded
-        raise InputError(f"{path} is no usable Parquet file: {brief(error)}.") from None
+        raise InputError(f"{path} is not a valid Parquet file: {brief(error)}.") from None
 
 
 def read_parquet_column(file: pq.ParquetFile, name: str, path: Path) -> Column:

@@ -85,4 +85,4 @@ class SvmlightFile(RowFile):
                 f"{MAX_FEATURES} features are not read."
             ) from None
         except ValueError as error:
-            raise InputError(f"{self.path} is no svmlight file: {brief(error)}.") from None
+            raise InputError(f"{self.path} is not an svmlight file: {brief(error)}.") from None

@@ -22,8 +22,8 @@ from myriad.training.context import RunningContext
 from myriad.training.method import Method
 
 FAR_BEHIND, FAR_BEHIND_ERRORS = 1.0, 2.0
-"""A family is not compared on all folds if it is behind an earlier one on the first folds by more
-than so many percentage points and so many standard errors of the difference together."""
+"""A family is not compared on all folds if, on the first folds, it is behind an earlier one by more
+than the first number of percentage points plus the second number of standard errors."""
 
 
 class Family(ABC):

@@ -21,7 +21,7 @@ ENOUGH_ROWS = 5000
 ENOUGH_OF_SUBSAMPLE = 1500
 """The same where the search must not take much longer than the training that follows it."""
 UNBALANCED = 3.0
-"""Where the largest class has more than so many times the rows of the smallest, candidates are
+"""If the largest class has more than this many times the rows of the smallest, candidates are
 compared by the mean of the accuracies of the classes, which counts all classes alike."""
 
 
@@ -121,7 +121,7 @@ class Judge:
 
     @property
     def measure(self) -> str:
-        """What candidates are compared by, in words."""
+        """The name of the measure that candidates are compared by."""
         return "mean class accuracy" if self.by_class else "accuracy"
 
     def score(self, correct: NDArray[np.bool_]) -> float:

@@ -39,7 +39,7 @@ SEARCHES = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search has chosen, plain JSON.
+    """The choice of a search, as plain JSON.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What candidates are trained and compared on, and how each one did."""
+"""The data that candidates are trained and compared on, and their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from myriad.training.search import smooth
 EXPLORED_ROWS = 500
 """Held-out rows that are enough to find the neighbourhood of the best setting."""
 PATIENCE = 2
-"""A path ends when so many of its points in a row have brought no better accuracy."""
+"""A path ends after this many consecutive points without a better accuracy."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class Problem:
-    """What candidates are trained and compared on.
+    """The data that candidates are trained and compared on.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Problem:
     n_classes : number of classes.
     n_rows : number of rows that the chosen candidate will be trained on.
     judge : compares candidates by the held-out rows of all folds, one after the other.
-    seed : what all draws follow.
+    seed : seed of all random draws.
     memory : bytes that the weights trained side by side may take.
     balance : whether classes with few rows count as much as others.
     is_subsample : whether the chosen candidate will be trained on more rows than these.

@@ -24,7 +24,8 @@ DUAL_SIDE = np.dtype(
         ("ridge", np.float64),  # coefficient of its square; see above
     ]
 )
-"""What a column has for the rows of other classes (0) and for those of its class (1)."""
+"""Constants of a class: the first of its two entries is for negative rows, the second for positive
+ones."""
 
 
 @jit

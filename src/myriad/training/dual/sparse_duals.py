@@ -1,6 +1,6 @@
 """Sparse storage of dual variables: for each row, the classes whose variable is not zero.
 
-Of a row's C variables only a few are not zero, so the memory grows with these and not with rows x
+Only a few of a row's C variables are not zero, so the memory grows with these and not with rows x
 classes. All rows are stored in one pool: a row that grows moves to the end of the pool, which is
 packed again before it would overflow.
 """

@@ -23,7 +23,7 @@ from myriad.training.engine.targets import make_targets
 CHUNK_BYTES = 32 << 20
 CHUNK_ROWS = 1024
 MULTIPLIED_ROWS = 384
-"""Rows of a chunk with Gram matrices: so few that they are still in the cache when scored."""
+"""Rows of a chunk with Gram matrices: few enough to be in the cache still when they are scored."""
 
 
 @dataclass(frozen=True)

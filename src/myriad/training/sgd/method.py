@@ -171,7 +171,7 @@ class SGD(GradientMethod, CentringMethod):
             )
         if self.batch != 1 and self.optimiser != PLAIN_SGD:
             raise InputError(
-                "batch goes neither with adagrad nor with average or max_norm: these are for a "
+                "batch cannot be combined with adagrad, average or max_norm: these are for a "
                 "step after each row."
             )
         if self.scale is None and self.lam:
@@ -179,8 +179,8 @@ class SGD(GradientMethod, CentringMethod):
         lam = self.lam or 0.0
         if self.eta is not None and self.eta * lam >= 1:
             raise InputError(
-                f"eta * lam is {self.eta * lam:g}: a step would shrink the weights below "
-                "nothing. Choose a smaller eta or lam."
+                f"eta * lam is {self.eta * lam:g}, but must be below 1: a step multiplies the "
+                "weights by 1 - eta * lam. Choose a smaller eta or lam."
             )
         if self.schedule.name == "lam" and lam == 0:
             raise InputError("The schedule lam needs a lam above 0.")

@@ -188,7 +188,7 @@ class LamPath:
         if row["atoms"] == 0:
             progress.note(
                 f"lam = {row['lam']:.3g} is so large that the zero model is optimal: it predicts "
-                f"the prior alone. Below {most:.3g} it would learn something."
+                f"the prior alone. Use a lam below {most:.3g}."
             )
         names = ("lam", "relax", "rank", "atoms", "objective", "bound")
         chosen = {name: row[name] for name in names}
