@@ -98,8 +98,8 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
             sys.exit(f"{data} holds images: --work is missing, a folder that keeps their rows.")
         store = options.work / f"{data.stem}-{NETWORK}"
         if not store.exists():
-            options = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
-            run_verb("extract", data, "--out", store, *options)
+            words = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
+            run_verb("extract", data, "--out", store, *words)
     if "test" not in np.asarray(Store.open(store).splits):
         sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
     found = read_store(store, seed)
