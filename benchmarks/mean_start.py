@@ -49,8 +49,11 @@ def find_start(ascent: BinaryAscent, X: NDArray[np.float64]) -> dict[str, NDArra
     shares = [positive / sizes[0], ~positive / sizes[1]]
     own, others = (share.T @ X for share in shares)
     squares = [
-        (means**2).sum(axis=1) + ridge[:, side] * (share**2).sum(axis=0)
-        for means, share, side in ((own, shares[0], 1), (others, shares[1], 0))
+        np.where(some > 0, (means**2).sum(axis=1) + ridge[:, side] * (share**2).sum(axis=0), 1.0)
+        for means, share, some, side in (
+            (own, shares[0], counts[0], 1),
+            (others, shares[1], counts[1], 0),
+        )
     ]
     product = (own * others).sum(axis=1)
     bounds = [upper[:, 1] * sizes[0], upper[:, 0] * sizes[1]]

@@ -81,6 +81,7 @@ def run(method: DualMethod, problem: Problem) -> dict[str, Any]:
         "C": float(f"{1 / (lam * rows.n_rows):.3g}"),
         "gap": fitted.history[-1]["gap"],
         "rows": len(y),
+        "tested": len(ranks),
         "classes": n_classes,
         "seconds": round(time.process_time() - began, 1),
     }
