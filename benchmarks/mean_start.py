@@ -3,10 +3,10 @@
     python benchmarks/mean_start.py
     python benchmarks/mean_start.py --silhouettes FILE.mat --out benchmarks/results/mean_start.json
 
-Schultheis and Babbar (2022) begin every class at the weights that separate the mean of its rows
-from the mean of all others. The same in the dual: the variables of the positives of a class are
-equal, so are those of its negatives, and the two have the same sum. Then the weights are a multiple
-of the difference of the means; the multiple is the best one for the dual. One thread. After each
+Schultheis and Babbar (2022) begin every class at a combination of the mean of its rows and the mean
+of all others that separates the two. The same in the dual: the variables of the positives of a
+class are equal, and so are those of its negatives; the two values are the best ones for the dual.
+The constant feature counts as one of the features. One thread. After each
 epoch the gap of every class is computed in float64; what counts is the largest.
 """
 
@@ -33,21 +33,36 @@ FRACTIONS = (1e-1, 1e-2, 1e-3)
 """Values of lam, as fractions of the mean squared norm of the rows."""
 GAPS = (1e-1, 1e-2, 1e-3)
 MOST_EPOCHS = 200
+ROUNDS = 1000
+"""Of the search for the two values of a class."""
 
 
 def find_start(ascent: BinaryAscent, X: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Return the variables of the start, as `restore` takes them."""
     n, n_classes = len(X), ascent.n_classes
+    X = np.column_stack([X, np.ones(n)])
     positive = ascent.rows.labels[:, None] == np.arange(n_classes)
-    counts = np.maximum(positive.sum(axis=0), 1)
-    shares = np.where(positive, 1.0 / counts, 1.0 / (n - counts))  # of sum 1 on either side
-    W = np.where(positive, shares, -shares).T @ X
+    counts = np.stack([positive.sum(axis=0), (~positive).sum(axis=0)])
+    sizes = np.maximum(counts, 1)
     upper, ridge = (ascent._sides[name] for name in ("upper", "ridge"))
-    costs = np.where(positive, ridge[:, 1], ridge[:, 0]) * shares**2
-    bounds = np.where(positive, upper[:, 1], upper[:, 0]) / shares
-    # The dual is lam (2 a - a^2 / 2 (|w|^2 + ridge |shares|^2)) for a times the shares.
-    best = 2.0 / ((W**2).sum(axis=1) + costs.sum(axis=0))
-    values = np.minimum(best, bounds.min(axis=0)) * shares * positive.any(axis=0)
+    # Variables of sum 1 on either side, their sums of rows, and the bounds of their multiples.
+    shares = [positive / sizes[0], ~positive / sizes[1]]
+    own, others = (share.T @ X for share in shares)
+    squares = [
+        np.where(some > 0, (means**2).sum(axis=1) + ridge[:, side] * (share**2).sum(axis=0), 1.0)
+        for means, share, some, side in (
+            (own, shares[0], counts[0], 1),
+            (others, shares[1], counts[1], 0),
+        )
+    ]
+    product = (own * others).sum(axis=1)
+    bounds = [upper[:, 1] * sizes[0], upper[:, 0] * sizes[1]]
+    # The dual is lam (a + b - (a^2 squares - 2 a b product + b^2 squares) / 2): climbed in turns.
+    a, b = np.zeros((2, n_classes))
+    for _ in range(ROUNDS):
+        a = np.clip((1.0 + b * product) / squares[0], 0.0, bounds[0]) * (counts[0] > 0)
+        b = np.clip((1.0 + a * product) / squares[1], 0.0, bounds[1]) * (counts[1] > 0)
+    values = a * shares[0] + b * shares[1]
     return {
         "starts": np.arange(n, dtype=np.int64) * n_classes,
         "counts": np.full(n, n_classes, np.int32),

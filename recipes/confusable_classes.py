@@ -91,6 +91,7 @@ def train(line: str, parts: list[ArrayRows], seed: int, found: dict[str, Any]) -
         "margin": fitted.settings["margin"],
         "epochs": fitted.epochs,
         "classes": len(rows.class_names),
+        "tested": test.n_rows,
     }
     if line == "delete":
         cell |= measure_kept(fitted, parts, cell, method)

@@ -106,6 +106,11 @@ def count_tested(cells: dict[str, Any]) -> float:
     return min((cell["tested"] for cell in cells.values() if "tested" in cell), default=math.inf)
 
 
+def least_points(cells: dict[str, Any]) -> float:
+    """Return the points of `FEW_IMAGES` test images of some results."""
+    return 100 * FEW_IMAGES / count_tested(cells)
+
+
 def average(cells: dict[str, Any], line: str, value: str) -> tuple[float, int] | None:
     """Return the mean of a line of results over its seeds, and their number."""
     seeds = list_seeds(cells, line, value)

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evidence_claims import FAILS, HOLDS, NOT_RUN, Claim, compare_seeds, format_table, pair, read
+from evidence_claims import (
+    FAILS,
+    HOLDS,
+    NOT_RUN,
+    Claim,
+    compare_seeds,
+    count_tested,
+    format_table,
+    pair,
+    read,
+)
 
 OMNIGLOT = "omniglot_1623"
 NEAR = 0.02
@@ -64,6 +74,7 @@ def claims_of_figures(cells: dict[str, Any]) -> Iterator[Claim]:
 
 def claims_of_stages(cells: dict[str, Any], data: str) -> Iterator[Claim]:
     """Yield what a second stage and last violators gain over one stage."""
+    tested = count_tested(cells)
     sizes = {c["classes"] for name, c in cells.items() if name.startswith("stages/")}
     name = {OMNIGLOT: "Omniglot"}.get(data, data)
     data = f"{name}, {', '.join(map(str, sorted(sizes)))} classes" if sizes else name
@@ -73,10 +84,11 @@ def claims_of_stages(cells: dict[str, Any], data: str) -> Iterator[Claim]:
         ("a second stage without the worst tenth of the classes helps, all classes", "delete"),
     ):
         gains = pair(cells, f"stages/{line}", "stages/one stage", "test")
-        yield f"{claim} ({data})", "better", *compare_seeds(gains)
+        yield f"{claim} ({data})", "better", *compare_seeds(gains, tested=tested)
     kept = [cell for name, cell in cells.items() if name.startswith("stages/delete/")]
     gains = [cell["kept"] - cell["kept, one stage"] for cell in kept]
-    yield f"the same, on the classes that are left ({data})", "better", *compare_seeds(gains)
+    shown = compare_seeds(gains, tested=tested)
+    yield f"the same, on the classes that are left ({data})", "better", *shown
 
 
 def list_claims() -> Iterator[Claim]:

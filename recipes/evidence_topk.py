@@ -11,6 +11,7 @@ from evidence_claims import (
     OURS,
     Claim,
     compare_seeds,
+    count_tested,
     describe_origin,
     format_claims,
     format_table,
@@ -167,7 +168,9 @@ def claims_of_networks(cells: dict[str, Any]) -> Iterator[Claim]:
         ("one-vs-all is behind the multiclass SVM at top-5", "OVA", "top-1", 5, "−6.0, −10.1", -1),
     ):
         for name in names:
-            found = compare_seeds(gain(name, line, base, depth), sign=sign, digits=2)
+            own = {key: cell for key, cell in cells.items() if key.startswith(f"{name}/")}
+            gains, tested = gain(name, line, base, depth), count_tested(own)
+            found = compare_seeds(gains, sign=sign, digits=2, tested=tested)
             yield f"{claim} ({name})", paper, *found
 
 

@@ -192,6 +192,7 @@ def train(
         "epochs": fitted.epochs,
         "settings": fitted.settings,
         "early": find_early(fitted),
+        "tested": test.n_rows,
         "seconds": round(time.process_time() - began, 1),
     }
 

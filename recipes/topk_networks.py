@@ -81,6 +81,7 @@ def run(method: DualMethod, problem: Problem) -> dict[str, Any]:
         "C": float(f"{1 / (lam * rows.n_rows):.3g}"),
         "gap": fitted.history[-1]["gap"],
         "rows": len(y),
+        "tested": len(ranks),
         "classes": n_classes,
         "seconds": round(time.process_time() - began, 1),
     }
@@ -98,8 +99,8 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
             sys.exit(f"{data} holds images: --work is missing, a folder that keeps their rows.")
         store = options.work / f"{data.stem}-{NETWORK}"
         if not store.exists():
-            options = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
-            run_verb("extract", data, "--out", store, *options)
+            words = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
+            run_verb("extract", data, "--out", store, *words)
     if "test" not in np.asarray(Store.open(store).splits):
         sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
     found = read_store(store, seed)

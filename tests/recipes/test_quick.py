@@ -80,6 +80,7 @@ IMAGES = {
     "last_violators": [],
     "confusable_classes": ["--parts", "stages", "--seeds", "1"],
     "large_scale_learning": ["--parts", "codes"],
+    "topk_networks": ["--work", "work"],
 }
 """Recipes of the papers that take any images, and what keeps a run of them short."""
 

@@ -59,9 +59,9 @@ class Wsabie(RowsClassifier):
         within `max_norm` [HM, 8.3].
     second_stage : ``"confusion"``: train twice; the second time a confusion of two classes counts
         less, the more common it was the first time [HM, 3.3]. ``"delete"``: the second
-        time without the classes that were recognised worst, which are then never predicted before
-        others. Or ``"none"``.
-    deleted : fraction of the classes that ``second_stage="delete"`` leaves out.
+        time without the classes that were recognised worst, which are then ranked last, or, with
+        the linear discriminant, never first. Or ``"none"``.
+    deleted : fraction of the classes that ``second_stage="delete"`` leaves out, at least one.
     index : ``"exact"`` ranking, or ``"ivf"``: approximate, with its recall on held-out rows in
         ``settings_["recall"]``.
     epochs, early_stopping, theta, patience, validation_fraction, refit, client, rounds,

@@ -42,6 +42,9 @@ def test_the_worst_classes_are_those_recognised_least():
     # Recognised: a third of 0, nothing of 1, half of 2; class 3 has no rows.
     assert find_worst(make_rows(), GUESSES, 4, 0.3).tolist() == [1]
     assert find_worst(make_rows(), GUESSES, 4, 0.9).tolist() == [1]  # two classes are left
+    assert find_worst(make_rows(), GUESSES, 4, 0.1).tolist() == [1]  # at least one
+    pair = ArrayRows(np.eye(2, dtype=np.float32), np.array([0, 1], np.int32), ["a", "b"])
+    assert find_worst(pair, np.zeros(2, np.int32), 3, 0.9).tolist() == []
     kept = exclude_classes(make_rows(), np.array([1]))
     assert kept.n_rows == 5
 

@@ -104,7 +104,8 @@ def find_worst(
 ) -> NDArray[np.int64]:
     """Return the given fraction of all classes, those of the lowest accuracy, in ascending order.
 
-    Classes without rows are not among them; of classes with equal accuracy the first are.
+    At least one, as long as two others have rows. Classes without rows are not among them; of
+    classes with equal accuracy the first are.
     """
     truths = rows.all_labels
     row_of, labels = np.repeat(np.arange(rows.n_rows), truths.sizes), truths.classes
@@ -112,7 +113,8 @@ def find_worst(
     counts = truths.counts(n_classes)
     accuracy = np.where(counts > 0, right / np.maximum(counts, 1), np.inf)
     order = np.argsort(accuracy, kind="stable")
-    return np.sort(order[: min(int(fraction * n_classes), int((counts > 0).sum()) - 2)])
+    most = max(0, int((counts > 0).sum()) - 2)
+    return np.sort(order[: min(max(1, int(fraction * n_classes)), most)])
 
 
 def exclude_classes(rows: Rows, classes: NDArray[np.int64]) -> Rows:
