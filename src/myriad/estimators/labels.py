@@ -77,7 +77,7 @@ def refuse_missing(y: Any) -> None:
 
 def encode_one(y: NDArray[Any]) -> Encoded:
     """Return the classes and the class index of each row."""
-    y = _unbox(y)
+    y = unbox(y)
     try:
         with warnings.catch_warnings():
             # Thousands of classes with one or two rows each are what this package is made for.
@@ -91,7 +91,7 @@ def encode_one(y: NDArray[Any]) -> Encoded:
     return classes, labels.astype(np.int32)
 
 
-def _unbox(y: NDArray[Any]) -> NDArray[Any]:
+def unbox(y: NDArray[Any]) -> NDArray[Any]:
     """Return labels that are Python objects as numbers, or as they are if all are text.
 
     Raises `InputError` if they are both.

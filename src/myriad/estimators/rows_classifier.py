@@ -23,7 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.arrays import as_rows, refuse_dates, refuse_extreme_scale
 from myriad.errors import InputError
-from myriad.estimators.labels import encode_one, encode_several, has_several, refuse_missing
+from myriad.estimators.labels import (
+    encode_one,
+    encode_several,
+    has_several,
+    refuse_missing,
+    unbox,
+)
 from myriad.estimators.parameters import check_parameters, check_seed
 from myriad.estimators.representation import SearchTable
 from myriad.models import (
@@ -302,7 +308,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; of rows with several labels, any of them is correct."""
         if not has_several(y):
-            return float(super().score(X, y, sample_weight))
+            return float(super().score(X, unbox(np.asarray(y)), sample_weight))
         classes, sets = encode_several(y)
         guesses = self.predict(X)
         if len(guesses) != len(sets):
