@@ -84,10 +84,8 @@ def encode_one(y: NDArray[Any]) -> Encoded:
             warnings.filterwarnings("ignore", message="The number of unique classes is greater")
             check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
-    except TypeError as error:  # labels that cannot be compared: missing ones, numbers and text
-        raise InputError(
-            f"Labels must be all numbers or all text, and none may be missing: {error}."
-        ) from None
+    except TypeError as error:  # objects that cannot be compared
+        raise InputError(f"Labels must be all numbers or all text: {error}.") from None
     return classes, labels.astype(np.int32)
 
 
