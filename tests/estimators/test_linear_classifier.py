@@ -120,6 +120,22 @@ def test_missing_labels_of_a_data_frame_are_counted():
         LinearClassifier().fit(np.eye(3), Column(["a", "b", None]))
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e7, 1e12])
+def test_the_scale_of_the_rows_does_not_matter(scale):
+    draws = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = draws.standard_normal((60, 5)) + 3 * y[:, None]
+    assert LinearClassifier().fit(scale * X, y).score(scale * X, y) > 0.9
+
+
+def test_a_row_that_is_far_larger_than_all_others_leaves_other_candidates():
+    draws = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = draws.standard_normal((60, 300)).astype(np.float32) + 2 * y[:, None]
+    X[0] *= 1e7
+    assert LinearClassifier().fit(X, y).score(X[1:], y[1:]) > 0.5
+
+
 def as_objects(*values):
     return np.array(values, object)
 
@@ -140,7 +156,9 @@ def test_objects_as_labels_must_be_of_one_kind(y, message):
 
 @pytest.mark.filterwarnings("ignore:No class has two rows")
 def test_numbers_in_an_array_of_objects_are_labels():
-    model = LinearClassifier().fit(10 * np.eye(3), as_objects(7, 8, np.int64(9)))
+    y = as_objects(7, 8, np.int64(9))
+    model = LinearClassifier().fit(10 * np.eye(3), y)
+    assert model.score(10 * np.eye(3), y) == 1
     assert model.classes_.dtype.kind == "i"
     assert model.predict(10 * np.eye(3)).tolist() == [7, 8, 9]
 

@@ -148,7 +148,10 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
-        facts["Settings"] = ", ".join(f"{name} {value}" for name, value in plain.items())
+        facts["Settings"] = ", ".join(
+            f"{name} {f'{value:.6g}' if isinstance(value, float) else value}"
+            for name, value in plain.items()
+        )
     shares = settings.get("signature_shares")
     if isinstance(shares, dict):
         facts["Signature shares"] = ", ".join(

@@ -26,7 +26,8 @@ class DualSVM(CertifiedClassifier):
 
     Class c minimises ``lam/2 |w|^2 + sum_i weight_i loss_i`` by coordinate ascent in the dual, all
     classes in the same epochs, until the relative duality gap of every class, recomputed in
-    float64, is at most `tol`. Without weights it is ``LinearSVC(C=1 / (lam n))``.
+    float64, is at most `tol`. Without weights it is ``LinearSVC(C=1 / (lam n))`` of the rows, which
+    are centred by default, with `bias` as its ``intercept_scaling``.
 
     Parameters
     ----------

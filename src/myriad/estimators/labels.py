@@ -77,21 +77,19 @@ def refuse_missing(y: Any) -> None:
 
 def encode_one(y: NDArray[Any]) -> Encoded:
     """Return the classes and the class index of each row."""
-    y = _unbox(y)
+    y = unbox(y)
     try:
         with warnings.catch_warnings():
             # Thousands of classes with one or two rows each are what this package is made for.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater")
             check_classification_targets(y)
         classes, labels = np.unique(y, return_inverse=True)
-    except TypeError as error:  # labels that cannot be compared: missing ones, numbers and text
-        raise InputError(
-            f"Labels must be all numbers or all text, and none may be missing: {error}."
-        ) from None
+    except TypeError as error:  # objects that cannot be compared
+        raise InputError(f"Labels must be all numbers or all text: {error}.") from None
     return classes, labels.astype(np.int32)
 
 
-def _unbox(y: NDArray[Any]) -> NDArray[Any]:
+def unbox(y: NDArray[Any]) -> NDArray[Any]:
     """Return labels that are Python objects as numbers, or as they are if all are text.
 
     Raises `InputError` if they are both.

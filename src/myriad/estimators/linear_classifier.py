@@ -17,10 +17,11 @@ from myriad.training import Automatic, Fitted
 class LinearClassifier(LinearRowsClassifier):
     """Linear classifier for many classes that chooses its objective and settings automatically.
 
-    Cross-validation inside the training rows compares averaged softmax regression (over learning
-    rates and numbers of epochs), one-vs-rest support vector machines and probabilistic discriminant
-    analysis (over regularisation strengths), and softmax in the space of discriminant analysis
-    where that is competitive. The best candidate is trained on all rows, which are centred.
+    Cross-validation inside the training rows compares averaged softmax regression, on the rows and
+    in the space of probabilistic discriminant analysis (over learning rates and numbers of epochs),
+    and one-vs-rest support vector machines (over regularisation strengths); a thorough search also
+    discriminant analysis itself and one-vs-rest logistic regression. The best candidate is trained
+    on all rows, which are centred.
 
     Where the largest class has more than three times the rows of the smallest, candidates are
     compared by the mean of the accuracies of the classes and trained with balanced classes. With

@@ -23,7 +23,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from myriad.arrays import as_rows, refuse_dates, refuse_extreme_scale
 from myriad.errors import InputError
-from myriad.estimators.labels import encode_one, encode_several, has_several, refuse_missing
+from myriad.estimators.labels import (
+    encode_one,
+    encode_several,
+    has_several,
+    refuse_missing,
+    unbox,
+)
 from myriad.estimators.parameters import check_parameters, check_seed
 from myriad.estimators.representation import SearchTable
 from myriad.models import (
@@ -296,13 +302,12 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _decider(self, **options: Any) -> Decider:
         names = [str(name) for name in self.classes_]
         calibrations = self.calibration_, self.label_calibration_
-        folder = ModelFolder(self.model_, names, None, {}, None, *calibrations)
-        return Decider(folder, **options)
+        return Decider(ModelFolder(self.model_, names, None, {}, None, *calibrations), **options)
 
     def score(self, X: ArrayLike, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; of rows with several labels, any of them is correct."""
         if not has_several(y):
-            return float(super().score(X, y, sample_weight))
+            return float(super().score(X, unbox(np.asarray(y)), sample_weight))
         classes, sets = encode_several(y)
         guesses = self.predict(X)
         if len(guesses) != len(sets):
@@ -312,8 +317,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         rows = np.repeat(np.arange(len(sets)), sets.sizes)
         right = np.zeros(len(sets))
         right[rows[sets.classes == guessed[rows]]] = 1.0
-        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
-        return float(np.average(right, weights=weights))
+        return float(np.average(right, weights=sample_weight))
 
     def predict_topk(self, X: ArrayLike, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Return the `k` best labels of each row and their scores, best first.
@@ -333,8 +337,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))
         for start in range(0, rows.shape[0], size):
             chunk = rows[start : start + size]
-            dense = chunk.toarray() if issparse(chunk) else chunk
-            yield as_rows(dense)
+            yield as_rows(chunk.toarray() if issparse(chunk) else chunk)
 
 
 def as_source(X: Any, labels: Any, sample_weight: Any = None, groups: Any = None) -> Rows:

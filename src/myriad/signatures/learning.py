@@ -48,6 +48,10 @@ class Learning(TypedDict, total=False):
     progress: Progress
 
 
+class TooFewDescriptors(InputError):
+    """Patches of the images have too little contrast to learn a vocabulary from."""
+
+
 def common_fields(options: Learning, pca: PCA) -> tuple[Descriptor, PCA]:
     """Return the fields that all pooled signatures begin with."""
     return options.get("descriptor", _SIFT), pca
@@ -94,11 +98,11 @@ def project_sample(
         progress=progress,
     )
     if len(values) == 0:
-        raise InputError(
+        raise TooFewDescriptors(
             "The images gave no descriptors: no patch has enough contrast (--contrast)."
         )
     if len(values) < max(n_words, 2):
-        raise InputError(
+        raise TooFewDescriptors(
             f"The images gave {len(values)} descriptors, too few for a vocabulary of {n_words}: "
             "give more images or a smaller vocabulary (--components)."
         )

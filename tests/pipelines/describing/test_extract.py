@@ -11,8 +11,9 @@ from myriad.errors import InputError, WorkError
 from myriad.images import find_images
 from myriad.parallel import open_cluster, open_processes
 from myriad.pipelines.describing import image_rows
-from myriad.pipelines.describing.extract import ExtractOptions, extract
+from myriad.pipelines.describing.extract import ExtractOptions, extract, open_given_store
 from myriad.pipelines.describing.image_rows import BadImages, describe_images
+from myriad.pipelines.describing.options import make_extract_options
 from myriad.pipelines.describing.shard_writing import ShardWriting
 from myriad.pipelines.training.train import train
 from myriad.progress import Progress
@@ -20,6 +21,7 @@ from myriad.store import Store
 from tests.pipelines.spreading import DeadlyMapper
 from tests.robustness.inputs import write_images
 from tests.signatures.onnx_files import write_network
+from tests.store.making import write_store
 
 OPTIONS = ExtractOptions(components=1, regions=8, step=12, max_bad=0.1)
 
@@ -173,3 +175,17 @@ def test_training_without_training_images_is_refused_before_they_are_described(t
     assert not (tmp_path / "model.store").exists()
     extracted = extract(tmp_path / "images", tmp_path / "store", options=options, threads=1)
     assert set(extracted.store.splits) == {"val"}
+
+
+def test_options_of_images_that_have_no_effect_on_a_store_are_named(tmp_path):
+    write_store(tmp_path / "s")
+    noted = Noted()
+    for given in ({}, {"signature": "bov", "map": "chi2", "max_bad": 0.5, "cache": False}):
+        open_given_store(tmp_path / "s", make_extract_options(given), noted)
+    (note,) = noted.notes
+    assert set(note.rstrip(".").partition("effect: ")[2].split(", ")) == {
+        "--signature",
+        "--map",
+        "--max-bad",
+        "--cache",
+    }

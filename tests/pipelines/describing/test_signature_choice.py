@@ -5,10 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from myriad.errors import InputError
 from myriad.images import ImageList, choose_glyphs, find_images, split_images, write_glyphs
 from myriad.parallel import LearningContext, open_local
+from myriad.pipelines.describing import signature_choice
 from myriad.pipelines.describing.extract import extract
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.describing.signature_choice import (
@@ -128,6 +130,23 @@ def test_what_needs_no_comparison(tmp_path):
             images, ExtractOptions(), executor, LearningContext(), before=before
         )
         assert (found.options.signature, found.facts) == (FISHER, before["choice"])
+
+
+def test_images_without_contrast_are_described_by_the_network(tmp_path, monkeypatch):
+    for name in ("ant", "bee"):
+        (tmp_path / name).mkdir()
+        for i in range(3):
+            Image.new("L", (40, 40), 9 * i).save(tmp_path / name / f"{i}.png")
+    images = find_images(tmp_path)
+    images = replace(images, splits=np.full(len(images), "train"))
+    monkeypatch.setattr(signature_choice, "TOO_FEW", 2)
+    with open_local(1) as executor:
+        found = choose_signature(images, ExtractOptions(), executor, LearningContext(threads=1))
+        assert found.options.signature == NETWORK
+        assert "too little contrast" in found.facts["sentence"]
+        stated = ExtractOptions("bov+auto*vlad")
+        with pytest.raises(InputError, match="gave no descriptors"):
+            choose_signature(images, stated, executor, LearningContext(threads=1))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
 from myriad.images import BadImage, ImageList
-from myriad.parallel import Executor, LearningContext
+from myriad.parallel import Executor, LearningContext, open_threads
 from myriad.pipelines.describing.image_rows import BadImages, describe_images, encode_row
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.describing.row_cache import RowCache
@@ -19,6 +19,8 @@ from myriad.store import ArrayRows, Rows, feature_information
 
 CODE_VECTORS, CODE_BYTES = 4096, 512 << 20
 """Vectors that a code is learned from, and the memory they may take, at most."""
+CODED_TOGETHER = 16
+"""Rows of the sample that are encoded between two reports of progress."""
 
 
 def learn_code(
@@ -95,8 +97,7 @@ def learn_code_of_images(
         codes.append(_learn_block(sample, labels, images.class_names, block, context))
     if len(codes) > 1:
         return BlockCode(tuple(codes)), {}
-    rows = zip(described, sample, strict=True)
-    return codes[0], {i: encode_row(row, codes[0]) for i, row in rows}
+    return codes[0], _encode_sample(sample, described, codes[0], context)
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,26 @@ def _learn_block(
     source = Source(rows.X, None, block.signature.period, block.signature.cells)
     information = measure_information(rows, source, block.coding, replace(context, workers=None))
     return learn_code(replace(source, information=information), block.coding, context)
+
+
+def _encode_sample(
+    sample: Float, indices: list[int], code: Code, context: LearningContext
+) -> dict[int, NDArray[np.uint8]]:
+    """Return the coded rows of described images by index."""
+    coded = np.zeros((len(sample), code.bytes_per_row), np.uint8)
+    with (
+        open_threads(context.threads) as pool,
+        context.progress.step("Coding the sample", len(sample), "images") as advance,
+    ):
+
+        def encode(n: int) -> None:
+            coded[n] = encode_row(sample[n], code)
+
+        for start in range(0, len(sample), CODED_TOGETHER):
+            some = range(start, min(start + CODED_TOGETHER, len(sample)))
+            pool.share(encode, some)
+            advance(len(some))
+    return dict(zip(indices, coded, strict=True))
 
 
 def _describe_some(

@@ -241,6 +241,14 @@ def _write_rows(
         write_shards(images, missing, writer, executor, bad, advance, cache, known)
 
 
+def open_given_store(path: Path, options: ExtractOptions | None, progress: Progress) -> Store:
+    """Return a store that is given instead of images; note options that are for images only."""
+    if options is not None and options.flags:
+        named = ", ".join(options.flags)
+        progress.note(f"{path} is a store, whose rows are made already. Without effect: {named}.")
+    return Store.open(path)
+
+
 def open_source(
     data: Path,
     out: Path,
@@ -262,7 +270,7 @@ def open_source(
     store : where rows made from images are written; None for a folder beside `out`.
     """
     if is_store(data):
-        return Store.open(data)
+        return open_given_store(data, extracting, progress)
     return extract(
         data,
         store or store_beside(out),

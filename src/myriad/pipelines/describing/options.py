@@ -102,6 +102,13 @@ class ExtractOptions(SignatureOptions):
         """The views that training images have beside themselves."""
         return AUGMENTATIONS[self.augment]
 
+    @property
+    def flags(self) -> list[str]:
+        """The flags of the options whose value is not the default."""
+        shared = options_of(ExtractOptions).items()
+        names = [name for name, o in shared if getattr(self, name) != o.default]
+        return [f"--{name.replace('_', '-')}" for name in dict.fromkeys([*names, *self.stated])]
+
     def to_plan(self) -> dict[str, Any]:
         """Return the options as a store states them in its plan.
 

@@ -26,7 +26,8 @@ from myriad.pipelines.describing.row_cache import RowCache
 from myriad.progress import SILENT
 from myriad.randomness import generator
 from myriad.signatures import CombinedSignature
-from myriad.signatures.registry import FISHER, NETWORK, split_word
+from myriad.signatures.learning import TooFewDescriptors
+from myriad.signatures.registry import FISHER, NETWORK, is_network, split_word
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
@@ -89,7 +90,13 @@ def choose_signature(
     if len(sample) < TOO_FEW:
         why = f"{title}, as there are too few images per class to compare"
         return _report_choice(options, candidates[0], why, context)
-    signature, rows = describe_sample(images, sample, options, executor, context, cache)
+    try:
+        signature, rows = describe_sample(images, sample, options, executor, context, cache)
+    except TooFewDescriptors:
+        if not is_network(candidates[0]):
+            raise
+        why = f"{title}, as patches of the images have too little contrast for the others"
+        return _report_choice(options, candidates[0], why, context)
     if rows.n_rows < TOO_FEW:
         why = f"{title}, as too few images can be read to compare"
         return _report_choice(options, candidates[0], why, context)

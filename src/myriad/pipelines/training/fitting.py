@@ -44,10 +44,8 @@ def fit_store(
     check_rows(train_rows, store, progress)
     if val_rows is None:
         unsearched = method.is_open and method.needs_held_out(train_rows, n_classes)
-        progress.note(
-            f"No validation {store.noun}s: accuracy is not measured"
-            f"{', and settings are not searched' if unsearched else ''}."
-        )
+        what = "accuracy is not measured" + ", and settings are not searched" * unsearched
+        progress.note(f"No validation {store.noun}s: {what}.")
     note_unused(context, method)
     first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
     fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)

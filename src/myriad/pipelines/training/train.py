@@ -18,7 +18,7 @@ from myriad.images.corrections import correct_labels, read_corrections
 from myriad.measures import Measures
 from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
 from myriad.pipelines.compiling import compiling_ahead, wait_for_kernels
-from myriad.pipelines.describing.extract import ExtractOptions, extract
+from myriad.pipelines.describing.extract import ExtractOptions, extract, open_given_store
 from myriad.pipelines.evidence.calibration import describe_calibration
 from myriad.pipelines.evidence.documentation import (
     Scored,
@@ -111,7 +111,7 @@ def train(
     began = time.perf_counter()
     asked = method or Automatic()
     method = asked if memory is None else asked.with_memory(memory // 2)
-    rows = Store.open(data) if is_store(data) else None
+    rows = open_given_store(data, extracting, progress) if is_store(data) else None
     if rows is not None and corrections is not None:
         if cluster is not None or memory is not None:
             raise InputError(

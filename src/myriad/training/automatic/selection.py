@@ -24,6 +24,7 @@ from myriad.training.automatic.folds import (
 from myriad.training.automatic.method import Choice, correct_priors, log_priors
 from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.context import RunningContext
+from myriad.training.discriminant.gaussian import SingularCovariance
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
@@ -96,7 +97,12 @@ def choose(
         if family.suits():
             title = f"Cross-validation: {family.title or name}"
             with running.progress.step(title, None, "epochs") as advance:
-                trials += family.search(advance)
+                try:
+                    trials += family.search(advance)
+                except SingularCovariance:
+                    running.progress.note(
+                        f"{title} is left out: the sizes of the rows are too different."
+                    )
     choice = decide(trials, problem)
     problem = replace(problem, folds=cut_for_calibration(rows, problem))
     models = train_folds(choice, problem, running)

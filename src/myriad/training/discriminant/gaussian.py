@@ -141,6 +141,10 @@ def find_space(
     return replace(space, projection=np.ascontiguousarray(projection))
 
 
+class SingularCovariance(WorkError):
+    """The covariance within classes has no inverse, since rows differ very much in size."""
+
+
 def fit_gaussians(moments: ClassMoments, lam: float) -> GaussianClasses:
     """Return Gaussian classes with the covariances of the moments.
 
@@ -173,7 +177,7 @@ def fit_gaussians(moments: ClassMoments, lam: float) -> GaussianClasses:
     try:
         L = cholesky(within, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
-        raise WorkError(
+        raise SingularCovariance(
             f"The covariance within classes is singular with lam {lam:g}: choose a larger one."
         ) from None
     if n_seen >= dim:

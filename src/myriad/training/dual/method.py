@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from myriad.training.dual.gap_stopping import GapStopping
 
 DUAL_PANEL = "Solvers with a duality gap: topk, dual, primal, toppush, recall"
+MAX_BIAS = 1e17
+"""As large as the rows that are accepted may be; its square is within float32."""
 LAM_FRACTIONS = tuple(10 ** (-half / 2) for half in range(1, 17))
 """Values of lam tried, in half decades, as fractions of the mean squared norm of the rows."""
 UNSEARCHED_FRACTION = 1e-3
@@ -87,7 +89,7 @@ class DualMethod(CentringMethod):
     bias: float | None = option(
         None,
         minimum=0,
-        maximum=1e6,
+        maximum=MAX_BIAS,
         words={"auto": None},
         command=False,
         help="Value of a constant feature (regularised bias), or auto for the root mean square "

@@ -12,6 +12,7 @@ from myriad.objectives import DUAL_LOSSES, TOPK_VARIANTS
 from myriad.options import option
 from myriad.training.dual.method import (
     DUAL_PANEL,
+    MAX_BIAS,
     CertifiedFit,
     DualMethod,
     check_k,
@@ -60,7 +61,7 @@ class TopK(DualMethod):
     bias: float | None = option(
         0.0,
         minimum=0,
-        maximum=1e6,
+        maximum=MAX_BIAS,
         words={"auto": None},
         command=False,
         help="Value of a constant feature (regularised bias), or auto for the root mean square "
