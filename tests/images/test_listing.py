@@ -8,7 +8,7 @@ import pytest
 
 from myriad.errors import InputError
 from myriad.images.finding import find_images
-from myriad.images.listing import is_image_name, require_classes
+from myriad.images.listing import is_image_name, require_classes, require_training_images
 from myriad.images.reading import BadImage
 from myriad.images.splitting import split_images
 from tests.images.pictures import write_picture
@@ -95,10 +95,18 @@ class TestRequireClasses:
         with pytest.raises(InputError, match="has no training images"):
             require_classes(images.select(images.splits == "test"))
 
-    def test_a_vocabulary_needs_training_images(self, tmp_path):
+    @pytest.mark.parametrize("require", [require_classes, require_training_images])
+    def test_there_must_be_training_images(self, tmp_path, require):
         for name in ("val/a/1.png", "val/b/1.png", "test/a/2.png"):
             write_picture(tmp_path / name)
-        images = find_images(tmp_path)
-        require_classes(images)
         with pytest.raises(InputError, match="pics has no training images"):
-            require_classes(images, Path("pics"), learning=True)
+            require(find_images(tmp_path), Path("pics"))
+
+    def test_images_without_folders_have_no_labels_where_none_are_needed(self, tmp_path):
+        write_picture(tmp_path / "1.png")
+        with pytest.raises(InputError, match="no sub-folders"):
+            find_images(tmp_path)
+        images = find_images(tmp_path, labelled=False)
+        assert images.labels.tolist() == [-1]
+        assert (images.class_names, images.splits.tolist()) == ([], ["train"])
+        require_training_images(images)

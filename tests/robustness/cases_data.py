@@ -131,7 +131,14 @@ DATA_CASES = [
         lambda h, r: [(h / "images").mkdir(), (h / "images/1.png").write_bytes(picture(0, 0))],
     ),
     Case("one class", TRAIN, 2, "at least two classes", images(classes=("ant",))),
-    Case("one class, extracted", EXTRACT, 2, "at least two classes", images(classes=("ant",))),
+    Case("one class, extracted", EXTRACT, 0, "myriad export s", images(classes=("ant",))),
+    Case(
+        "images without folders, extracted",
+        EXTRACT,
+        0,
+        "images have no labels",
+        lambda h, r: [write_images(h / "pics", ("a",)), (h / "pics/a").rename(h / "images")],
+    ),
     Case(
         "class with one image",
         TRAIN,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.shared_options import Cluster, Coding, read_coding
-from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.tables import print_facts, print_store
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 from myriad.codes.registry import code_name
@@ -33,8 +33,7 @@ def show(compressed: Compressed, run: Run) -> None:
             "Time": format_seconds(compressed.seconds),
         }
     )
-    model = store.path.resolve().with_suffix(".model").name
-    print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
+    print_store(store)
 
 
 @verb(show=show, writes=True, resumes=True, lists={"coding": read_coding})

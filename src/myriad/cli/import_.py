@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.shared_options import Labels, RowsColumn
-from myriad.cli.tables import print_facts, print_summary
+from myriad.cli.tables import print_facts, print_store
 from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
@@ -29,9 +29,7 @@ def show(imported: WrittenStore, run: Run) -> None:
             "Time": format_seconds(imported.seconds),
         }
     )
-    path = store.path if store.path.name else store.path.resolve()
-    model = path.with_suffix(".model")
-    print_summary({"Store": store.path}, [("myriad", "train", store.path, "--out", model)])
+    print_store(store)
 
 
 @verb(show=show, writes=True, resumes=True)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from myriad.measures import Measures
     from myriad.models import Calibration, LabelCalibration
+    from myriad.store import Store
 else:  # not needed with --json, where imports are most of the time of a prediction
     rich_box = LazyModule("rich.box")
     rich_table = LazyModule("rich.table")
@@ -228,6 +229,14 @@ def print_summary(paths: Mapping[str, Any], commands: Iterable[Sequence[Any]] = 
         console.print("\nNext:" if paths else "Next:")
     for command in typed:
         console.print(rich_text.Text(f"  {printable(command)}", style="cyan"), soft_wrap=True)
+
+
+def print_store(store: Store) -> None:
+    """Print the path of a store that was written, and what can be done with it next."""
+    path = store.path if store.path.name else store.path.resolve()
+    verb, suffix = ("train", ".model") if len(store.class_names) > 1 else ("export", ".rows")
+    command = ("myriad", verb, store.path, "--out", path.with_suffix(suffix))
+    print_summary({"Store": store.path}, [command])
 
 
 def _open_console() -> Console:

@@ -37,7 +37,11 @@ from myriad.urls import UrlPath, as_path
 
 
 def find_images(
-    source: Path, *, every: float | None = None, several: SeveralLabels = ONE_LABEL
+    source: Path,
+    *,
+    every: float | None = None,
+    several: SeveralLabels = ONE_LABEL,
+    labelled: bool = True,
 ) -> ImageList:
     """List the labelled images of a folder, a CSV manifest or an archive.
 
@@ -51,6 +55,7 @@ def find_images(
     every : seconds between the frames of video files, in folders and manifests; None to ignore
         videos.
     several : how a manifest states several labels of an image; by default each has one.
+    labelled : whether labels are needed; if not, a folder may have images but no sub-folders.
     """
     check_every(every)
     if several and Path(source).suffix.lower() != ".csv":
@@ -73,7 +78,7 @@ def find_images(
             if find_shards(source):
                 return list_shards(source)
             raise
-        found = list_folder(source, scan)
+        found = list_folder(source, scan, labelled=labelled)
         return found if every is None else expand_videos(found, every)
     if name.endswith(".parquet"):
         return list_shards(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,9 +35,31 @@ class FolderScan:
     warnings: list[str] = field(default_factory=list)
 
 
-def list_folder(root: Path, scan: FolderScan) -> ImageList:
-    """List the images of a folder with a sub-folder per class, or with such folders per split."""
-    return label_by_folders(root, scan.paths, ignored=scan.ignored.total(), warnings=scan.warnings)
+def list_folder(root: Path, scan: FolderScan, *, labelled: bool = True) -> ImageList:
+    """List the images of a folder with a sub-folder per class, or with such folders per split.
+
+    Without `labelled`, images need no sub-folders; without these, they have no labels.
+    """
+    ignored, warnings = scan.ignored.total(), scan.warnings
+    if not labelled and not any("/" in path for path in scan.paths):
+        return list_unlabelled(root, scan.paths, ignored=ignored, warnings=warnings)
+    return label_by_folders(root, scan.paths, ignored=ignored, warnings=warnings)
+
+
+def list_unlabelled(
+    root: Path, paths: list[str], *, ignored: int = 0, warnings: Sequence[str] = ()
+) -> ImageList:
+    """Return images without labels, all of which are in the split train."""
+    note = "There are no sub-folders: images have no labels."
+    return ImageList(
+        root=root,
+        paths=paths,
+        labels=np.full(len(paths), -1, np.int32),
+        class_names=[],
+        splits=np.full(len(paths), "train", "<U5"),
+        ignored=ignored,
+        warnings=[*warnings, note],
+    )
 
 
 def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:

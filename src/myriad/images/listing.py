@@ -185,23 +185,28 @@ def refuse_urls(names: Iterable[str], where: str) -> None:
             )
 
 
-def require_classes(
-    images: ImageList, source: Path | None = None, *, learning: bool = False
-) -> None:
-    """Raise `InputError` unless there are at least two classes outside the test split.
+def require_training_images(images: ImageList, source: Path | None = None) -> None:
+    """Raise `InputError` if all images are in the splits val and test.
 
     Parameters
     ----------
     source : what errors name; None for the root of the images.
-    learning : whether a vocabulary or a model is learned, for which images of the split train are
-        needed.
     """
-    stated = set(images.splits.tolist())
-    if stated <= ({"val", "test"} if learning else {"test"}):
+    if set(images.splits.tolist()) <= {"val", "test"}:
         raise InputError(
             f"{source or images.root} has no training images: all are in other splits. Call the "
             "split of some train, or leave it empty."
         )
+
+
+def require_classes(images: ImageList, source: Path | None = None) -> None:
+    """Raise `InputError` unless there are training images, and two classes outside the test split.
+
+    Parameters
+    ----------
+    source : what errors name; None for the root of the images.
+    """
+    require_training_images(images, source)
     some = images.select((images.splits != "test") & (images.labels >= 0))
     usable = np.unique(some.labels if some.sets is None else some.sets.classes)
     if len(usable) >= 2:

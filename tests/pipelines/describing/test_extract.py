@@ -177,6 +177,17 @@ def test_training_without_training_images_is_refused_before_they_are_described(t
     assert set(extracted.store.splits) == {"val"}
 
 
+def test_images_without_labels_are_described(tmp_path):
+    write_images(tmp_path / "images" / "a", n=2)
+    write_network(tmp_path / "net.onnx")
+    options = ExtractOptions(signature=f"onnx:{tmp_path / 'net.onnx'}", codes="none")
+    folder = tmp_path / "images" / "a" / "ant"
+    store = extract(folder, tmp_path / "store", options=options, threads=1).store
+    assert (store.n_rows, store.class_names, set(store.splits)) == (2, [], {"train"})
+    with pytest.raises(InputError, match="at least two classes"):
+        train(tmp_path / "store", tmp_path / "model", threads=1)
+
+
 def test_options_of_images_that_have_no_effect_on_a_store_are_named(tmp_path):
     write_store(tmp_path / "s")
     noted = Noted()

@@ -19,6 +19,7 @@ from myriad.images import (
     augment_images,
     find_images,
     require_classes,
+    require_training_images,
     split_images,
 )
 from myriad.images.corrections import correct_images
@@ -71,6 +72,8 @@ def extract(
 ) -> WrittenStore:
     """Write the rows of the images in `data` to the store `out`, in random order.
 
+    Images need labels only if a model will be trained.
+
     Images are described in worker processes, as many as `threads`; one worker is this process.
 
     The signature and the code are learned from training images; both are kept in the store. An
@@ -79,7 +82,7 @@ def extract(
     Parameters
     ----------
     recipe : the signature of an earlier job, with which images are described as they were there;
-        nothing is learned, rows stay float32, and one class is enough. None for a new signature.
+        nothing is learned, and rows stay float32. None for a new signature.
     splits : the splits of the images to extract.
     training : whether a model will be trained on the rows, so that there must be training images.
     corrections : CSV file of corrected labels; see `correct_images`.
@@ -91,7 +94,7 @@ def extract(
     first = options.choose(options.candidates[0]) if options.is_open else options
     opened = recipe or first.spec.open(first)
     with progress.step("Finding images") as advance:
-        found = find_images(data, every=options.every, several=options.several)
+        found = find_images(data, every=options.every, several=options.several, labelled=training)
         if corrections is not None:
             found = correct_images(found, corrections)
         images = split_images(found, seed=seed)
@@ -100,8 +103,10 @@ def extract(
         advance(len(images))
     for warning in images.warnings:
         progress.note(warning)
-    if recipe is None:
-        require_classes(images, data, learning=training or opened is None)
+    if training:
+        require_classes(images, data)
+    elif opened is None:
+        require_training_images(images, data)
     work = prepare_store(out, overwrite=overwrite, resume=resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
