@@ -38,7 +38,9 @@ class Primal(DualMethod):
         from myriad.training.primal.coordinates import CoordinateDescent
 
         check_labels(rows, n_classes)
-        return CoordinateDescent(rows, n_classes, lam=lam, bias=self.find_bias(rows), loss=self.loss)
+        return CoordinateDescent(
+            rows, n_classes, lam=lam, bias=self.find_bias(rows), loss=self.loss
+        )
 
     def untrained_loss(self, positives: NDArray[np.int64], n_rows: int) -> float:
         """Return the minimum loss of scores that are the same for all rows, summed over classes.
