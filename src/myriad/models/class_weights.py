@@ -46,6 +46,8 @@ def weigh_classes(
     """
     if only is None and prior is None:
         return None
+    if isinstance(only, str):  # whose letters would be taken for labels
+        raise InputError(f"{names[0]} must be a list of labels, such as [{only!r}].")
     weights = np.ones(len(class_names))
     if prior is not None:
         if not prior:

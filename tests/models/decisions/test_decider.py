@@ -62,6 +62,11 @@ def test_only_some_classes_without_probabilities():
             Decider(folder, weights=np.array(weights))
 
 
+def test_a_label_alone_is_not_a_list_of_labels():
+    with pytest.raises(InputError, match=r"list of labels, such as \['cat'\]"):
+        weigh_classes(["cat", "dog"], only="cat")
+
+
 def test_the_precision_of_answers():
     folder = make_folder(12, 3, n_rows=800)
     rows, labels = draw_rows(2000, 12, 3, seed=11)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from myriad.errors import InputError
-from myriad.signatures.networks.sessions import start_session
+from myriad.signatures.networks.sessions import import_onnxruntime, start_session
 from tests.signatures.onnx_files import write_network
 
 pytest.importorskip("onnxruntime")
@@ -39,3 +39,21 @@ def test_a_graph_that_cannot_be_run_is_an_error_and_prints_nothing(capfd):
     with pytest.raises(InputError, match="cannot be run"):
         start_session(before + b"embeddin\xff" + after)
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_import_that_is_interrupted_is_not_a_missing_package(monkeypatch):
+    class Interrupted:
+        def find_spec(self, name, path, target=None):
+            # As pybind11 does when Ctrl-C arrives while an extension module is initialised.
+            raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.delitem(sys.modules, "onnxruntime", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted()])
+    with pytest.raises(KeyboardInterrupt):
+        import_onnxruntime()
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(InputError, match="pip install onnxruntime"):
+        import_onnxruntime()

@@ -7,12 +7,13 @@ import pytest
 
 from myriad.store import ArrayRows
 from myriad.training import Context
+from myriad.training.automatic import selection
 from myriad.training.automatic import trials as comparison
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge
 from myriad.training.automatic.paths import climb, find_smoothed_half
 from myriad.training.automatic.selection import PLANS, decide, make_problem
-from myriad.training.automatic.trials import Trial, has_peaked, smooth_trials
+from myriad.training.automatic.trials import Trial, find_best, has_peaked, smooth_trials
 
 
 def trials(*scores):
@@ -79,6 +80,40 @@ def test_a_trial_on_a_fold_is_what_its_method_trains(problem, name):
     assert (ranks == best.ranks).mean() > 0.9
 
 
+@pytest.mark.parametrize("name", ["softmax", "dual", "plda", "projected", "ovr"])
+def test_the_best_models_of_a_search_are_kept_if_they_are_small(problem, name, monkeypatch):
+    monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
+    with Context(threads=1).open() as running:
+        best = find_best(FAMILIES[name](problem, running).search(lambda n: None))
+        monkeypatch.setattr(comparison, "KEPT_BYTES", 0)
+        others = FAMILIES[name](problem, running).search(lambda n: None)
+    ranks = [
+        model().rank_true_labels(fold.held.read(range(fold.held.n_rows)), fold.held.labels)[0]
+        for model, fold in zip(best.models, problem.folds, strict=True)
+    ]
+    assert (np.concatenate(ranks) == best.ranks).mean() > 0.98, "but for rounding"
+    assert not any(trial.models for trial in others)
+
+
+def test_the_models_of_the_search_calibrate_unless_they_were_not_kept(problem, monkeypatch):
+    rows = ArrayRows(
+        np.concatenate([fold.held.read(range(fold.held.n_rows)) for fold in problem.folds]),
+        np.concatenate([fold.held.labels for fold in problem.folds]),
+    )
+    sizes = {"n_rows": 150, "n_features": 8, "seed": 0, "memory": 1 << 30}
+    with Context(threads=1).open() as running:
+        _, trained = call_choose(rows, sizes, running, monkeypatch, kept=0)
+        monkeypatch.delattr(selection, "train_folds")
+        _, held = call_choose(rows, sizes, running, monkeypatch, kept=1 << 20)
+    np.testing.assert_array_equal(held.numbers, trained.numbers)
+    np.testing.assert_allclose(held.true, trained.true, rtol=1e-4, atol=1e-4)
+
+
+def call_choose(rows, sizes, running, monkeypatch, *, kept):
+    monkeypatch.setattr(comparison, "KEPT_BYTES", kept)
+    return selection.choose(rows, 5, search="quick", running=running, **sizes)
+
+
 def test_little_memory_trains_one_learning_rate_after_the_other(problem):
     with Context(threads=1).open() as running:
         together, apart = (
@@ -135,7 +170,7 @@ def test_a_family_that_is_far_behind_is_not_compared_on_all_folds(problem, name,
         ahead = FAMILIES[name](problem, running, [poor]).search(lambda n: None)
     assert {len(trial.ranks) for trial in behind} == {50}
     assert {len(trial.ranks) for trial in ahead} == {150}
-    choice = decide([perfect, *behind], problem)
+    _, choice = decide([perfect, *behind], problem)
     assert choice.family == "projected"
     assert choice.facts["runner_up"]["objective"] == name
     assert choice.facts["runner_up"]["behind"] > 0
@@ -165,6 +200,6 @@ def test_a_family_that_must_prove_itself_needs_more_than_luck(problem):
         score = problem.judge.score(own == 1)
         return Trial(name, {"lam": 1.0}, own, score, score)
 
-    assert decide([trial("softmax", 30), trial("plda", 29)], problem).family == "softmax"
-    assert decide([trial("softmax", 30), trial("plda", 10)], problem).family == "plda"
-    assert decide([trial("softmax", 30), trial("dual", 29)], problem).family == "dual"
+    assert decide([trial("softmax", 30), trial("plda", 29)], problem)[1].family == "softmax"
+    assert decide([trial("softmax", 30), trial("plda", 10)], problem)[1].family == "plda"
+    assert decide([trial("softmax", 30), trial("dual", 29)], problem)[1].family == "dual"

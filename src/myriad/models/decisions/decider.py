@@ -27,7 +27,8 @@ from myriad.models.model import Model
 from myriad.models.ranking import rank_scores, sum_exponentials
 
 HOW_TO_CALIBRATE = (
-    f"train it again with this version, on data of which at least {LEAST_ROWS} rows can be held out"
+    "train it again with this version, without --calibration none, on data of which at least "
+    f"{LEAST_ROWS} rows can be held out"
 )
 FIRST_CLASSES = 64
 """Number of best classes that are searched first for the end of a prediction set."""

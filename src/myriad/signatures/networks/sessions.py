@@ -22,7 +22,8 @@ def import_onnx() -> Any:
         import onnx
         import onnx.helper
         import onnx.numpy_helper
-    except ImportError:
+    except ImportError as error:
+        raise_interruption(error)
         raise InputError(f"ONNX graphs need the package onnx: {INSTALL}") from None
     return onnx
 
@@ -51,9 +52,16 @@ def import_onnxruntime() -> Any:
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
-    except ImportError:
+    except ImportError as error:
+        raise_interruption(error)
         raise InputError(f"Networks are run by the package onnxruntime: {INSTALL}") from None
     return onnxruntime
+
+
+def raise_interruption(error: ImportError) -> None:
+    """Raise the `KeyboardInterrupt` that an import ended with; extension modules convert it."""
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        raise error.__cause__
 
 
 def start_session(graph: bytes, name: str = "The ONNX graph") -> Any:

@@ -54,14 +54,17 @@ class Discriminant(Family):
 
         def attempt(half: int, problem: Problem, explores: bool) -> Trial:
             lam = read_lam(half)
-            found = []
+            found, models = [], []
             for own, fold in zip(moments, problem.folds, strict=False):
                 model = fit_gaussians(own, lam).to_model()
                 ranker = ModelRanker(model, count_block_rows(model.dim, model.n_classes))
                 found.append(ranker.rank(fold.held, pool=self.running.pool)[0])
+                if problem.keeps_models:
+                    models.append(fold.keep(model))
                 advance(1)
             ranks = np.concatenate(found)
-            return Trial(self.name, {"lam": lam}, ranks, problem.judge.score(ranks == 1))
+            score = problem.judge.score(ranks == 1)
+            return Trial(self.name, {"lam": lam}, ranks, score, models=models)
 
         return follow_path(attempt, self.problem, FIRST_FRACTION, LAST_FRACTION, self.is_far_behind)
 
@@ -143,7 +146,8 @@ def project(problem: Problem, moments: Sequence[ClassMoments], lam: float) -> Pr
     folds = []
     for own, fold in zip(moments, problem.folds, strict=False):
         space = fit_gaussians(own, lam).space()
-        folds.append(replace(fold, train=space.project(fold.train), held=space.project(fold.held)))
+        train, held = space.project(fold.train), space.project(fold.held)
+        folds.append(replace(fold, train=train, held=held, expand=space.expand))
     return replace(problem, folds=folds)
 
 

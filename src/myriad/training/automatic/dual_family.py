@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.models import LinearModel
 from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.paths import follow_path
@@ -90,13 +91,16 @@ class Dual(Family):
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
             new = problem.folds[len(trainers) :]
             trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
-            found = [
-                self._train(trainer, fold, lam, advance, explores=explores)
-                for trainer, fold in zip(trainers, problem.folds, strict=True)
-            ]
+            found, models = [], []
+            for trainer, fold in zip(trainers, problem.folds, strict=True):
+                model = self._train(trainer, fold, lam, advance, explores=explores)
+                found.append(ModelRanker(model).rank(fold.held, pool=self.running.pool)[0])
+                if problem.keeps_models and not explores:
+                    models.append(fold.keep(model))
             ranks = np.concatenate(found)
             settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
-            return Trial(self.name, dict(settings), ranks, problem.judge.score(ranks == 1))
+            score = problem.judge.score(ranks == 1)
+            return Trial(self.name, dict(settings), ranks, score, models=models)
 
         return follow_path(attempt, problem, FIRST_LAM, LAST_LAM, self.is_far_behind)
 
@@ -107,9 +111,9 @@ class Dual(Family):
 
     def _train(
         self, trainer: BinaryAscent, fold: Fold, lam: float, advance: Advance, *, explores: bool
-    ) -> NDArray[np.int32]:
-        """Train with another lam, from the variables of the last one; return ranks of held rows."""
+    ) -> LinearModel:
+        """Train with another lam, from the variables of the last one; return the model."""
         trainer.change_lam(lam)
         for _ in range(EXPLORING_EPOCHS if explores else COMPARING_EPOCHS):
             self._run_epoch(trainer, fold.train, advance)
-        return ModelRanker(trainer.running_model()).rank(fold.held, pool=self.running.pool)[0]
+        return trainer.running_model()

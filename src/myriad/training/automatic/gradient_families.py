@@ -13,7 +13,14 @@ from myriad.errors import WorkError
 from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.paths import MAX_EXTENSIONS
-from myriad.training.automatic.trials import Problem, Trial, has_fallen, has_peaked, smooth_trials
+from myriad.training.automatic.trials import (
+    FoldModels,
+    Problem,
+    Trial,
+    has_fallen,
+    has_peaked,
+    smooth_trials,
+)
 from myriad.training.optimiser import OptimiserOptions
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import Task
@@ -98,11 +105,11 @@ class GradientFamily(Family):
         etas = {rate: float(f"{rate * unit:.3g}") for rate in rates}
         fixed = {"balanced": True} if self._balanced else {}
         paths: dict[float, list[Trial]] = {rate: [] for rate in rates}
-        for epoch, ranks in self._train(problem, tasks, list(etas.values()), advance):
-            for rate, some in zip(rates, ranks, strict=True):
+        for epoch, ranks, models in self._train(problem, tasks, list(etas.values()), advance):
+            for rate, some, own in zip(rates, ranks, models, strict=True):
                 settings = {"eta": etas[rate], "epochs": epoch, **fixed}
                 score = problem.judge.score(some == 1)
-                paths[rate].append(Trial(self.name, settings, some, score))
+                paths[rate].append(Trial(self.name, settings, some, score, models=own))
                 smooth_trials(paths[rate])
             if has_peaked(paths[find_best_rate(paths)]):
                 break
@@ -117,8 +124,9 @@ class GradientFamily(Family):
         rest : the problem with the other folds only.
         """
         found = self._train(rest, self._make_tasks(rest), [path[0].settings["eta"]], advance)
-        for trial, (_, ranks) in zip(path, found, strict=False):  # the path ends first
+        for trial, (_, ranks, models) in zip(path, found, strict=False):  # the path ends first
             trial.ranks = np.concatenate([trial.ranks, ranks[0]])
+            trial.models += models[0]
             trial.score = self.problem.judge.score(trial.correct)
         smooth_trials(path)
 
@@ -133,11 +141,11 @@ class GradientFamily(Family):
 
     def _train(
         self, problem: Problem, tasks: list[Task], etas: list[float], advance: Advance
-    ) -> Iterator[tuple[int, NDArray[np.int32]]]:
+    ) -> Iterator[tuple[int, NDArray[np.int32], list[FoldModels]]]:
         """Train learning rates side by side on all folds of a problem.
 
-        Yields the number of epochs, for each of `JUDGED_EPOCHS`, and the ranks of the held-out rows
-        of all folds, an array of shape (n_rates, n_held).
+        Yields the number of epochs, for each of `JUDGED_EPOCHS`, the ranks of the held-out rows of
+        all folds, an array of shape (n_rates, n_held), and the models of each rate.
         """
         trainers = [
             task.make([Setting(eta, task.method.beta) for eta in etas], task.train)
@@ -149,7 +157,13 @@ class GradientFamily(Family):
             if epoch in JUDGED_EPOCHS:
                 pairs = zip(trainers, problem.folds, strict=True)
                 found = [trainer.rank(fold.held, pool=self.running.pool) for trainer, fold in pairs]
-                yield epoch, np.concatenate(found, axis=1)
+                models: list[FoldModels] = [[] for _ in etas]
+                if problem.keeps_models:
+                    for trainer, task, fold in zip(trainers, tasks, problem.folds, strict=True):
+                        for number, setting in enumerate(trainer.settings):
+                            model = task.model(*trainer.weights(number), setting)
+                            models[number].append(fold.keep(model))
+                yield epoch, np.concatenate(found, axis=1), models
 
 
 class Softmax(GradientFamily):

@@ -22,7 +22,7 @@ from myriad.training.automatic.folds import (
     draw_folds,
 )
 from myriad.training.automatic.method import Choice, correct_priors, log_priors
-from myriad.training.automatic.trials import Fold, Problem, Trial
+from myriad.training.automatic.trials import Fold, Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import SingularCovariance
 from myriad.training.search import smooth
@@ -30,7 +30,8 @@ from myriad.training.validation import count_block_rows, cut_ranges
 
 CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 400, 15, 1200
 """Held-out rows of a fold, at least, folds, at most, and held-out rows that are enough, where the
-chosen candidate is trained once more to be calibrated."""
+chosen candidate is trained once more to be calibrated: where rows are plenty, or the models of the
+search were not kept."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 """Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
@@ -98,14 +99,24 @@ def choose(
             title = f"Cross-validation: {family.title or name}"
             with running.progress.step(title, None, "epochs") as advance:
                 try:
-                    trials += family.search(advance)
+                    found = family.search(advance)
                 except SingularCovariance:
                     running.progress.note(
                         f"{title} is left out: the sizes of the rows are too different."
                     )
-    choice = decide(trials, problem)
-    problem = replace(problem, folds=cut_for_calibration(rows, problem))
-    models = train_folds(choice, problem, running)
+                    continue
+            top = find_best(trial for trial in found if len(trial.models) == len(problem.folds))
+            for trial in found:
+                if trial is not top:
+                    trial.models.clear()
+            trials += found
+    best, choice = decide(trials, problem)
+    folds = cut_for_calibration(rows, problem)
+    if folds is problem.folds and len(best.models) == len(folds):
+        models = [expand() for expand in best.models]
+    else:
+        problem = replace(problem, folds=folds)
+        models = train_folds(choice, problem, running)
     held = score_held_rows(models, problem)
     if problem.judge.by_class:
         priors = log_priors(rows.labels, n_classes)
@@ -117,6 +128,8 @@ def choose(
 
 def cut_for_calibration(rows: Rows, problem: Problem) -> Sequence[Fold]:
     """Return the folds whose held-out rows calibrate the chosen candidate.
+
+    They are those of the search, unless rows are plenty.
 
     A model of two thirds of the rows is less often right than the final one, and probabilities
     calibrated by it are too low. So where rows are plenty, fewer of them are held out than in the
@@ -181,8 +194,10 @@ def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judg
     return float(f"{PRIOR_PARTS[int(np.argmax(smooth(scores)))] * unit:.3g}")
 
 
-def decide(trials: list[Trial], problem: Problem) -> Choice:
-    """Return the best candidate; of equals the first, which is regularised most.
+def decide(trials: list[Trial], problem: Problem) -> tuple[Trial, Choice]:
+    """Return the best candidate, and what the choice says of it.
+
+    Of equals it is the first, which is regularised most.
 
     A family that must prove itself is chosen only if it is ahead by more than the error, one that
     was not compared on all folds never.
@@ -224,7 +239,7 @@ def decide(trials: list[Trial], problem: Problem) -> Choice:
         }
         for trial in trials
     ]
-    return Choice(best.family, best.settings, facts=facts, table=table)
+    return best, Choice(best.family, best.settings, facts=facts, table=table)
 
 
 def make_problem(

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad.models import LinearModel
 from myriad.store import Rows
 from myriad.training.automatic.folds import Judge
 from myriad.training.search import smooth
 
 EXPLORED_ROWS = 500
 """Held-out rows that are enough to find the neighbourhood of the best setting."""
+KEPT_BYTES = 2 << 20
+"""Bytes of a model up to which a search keeps those that it compares. Where they are larger, the
+chosen candidate is trained again to be calibrated."""
 PATIENCE = 2
 """A path ends after this many consecutive points without a better accuracy."""
+
+FoldModels = list[Callable[[], LinearModel]]
+"""Functions that return the models of a candidate without each of the folds."""
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Rows to train on, those that are held out, and the numbers of the latter among all rows."""
+    """Rows to train on, those that are held out, and the numbers of the latter among all rows.
+
+    Attributes
+    ----------
+    expand : returns a model of these rows as one of the rows that they were projected from; None
+        if they are not projected.
+    """
 
     train: Rows
     held: Rows
     numbers: NDArray[np.int64]
+    expand: Callable[[LinearModel], LinearModel] | None = None
+
+    def keep(self, model: LinearModel) -> Callable[[], LinearModel]:
+        """Return a function that returns a model of these rows, expanded."""
+        expand = self.expand
+        return lambda: model if expand is None else expand(model)
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,11 @@ class Problem:
     balance: bool = False
     is_subsample: bool = False
     n_features: int = 0
+
+    @property
+    def keeps_models(self) -> bool:
+        """Whether the models that are compared are small enough to be kept."""
+        return 4 * self.n_classes * self.folds[0].train.dim <= KEPT_BYTES
 
     @property
     def fold_rows(self) -> float:
@@ -95,6 +119,7 @@ class Trial:
     score : accuracy in percent.
     smooth : the score averaged with those of its neighbours on the path, by which it is compared:
         the best of many noisy scores is too good to be true.
+    models : those without each of the folds; empty if they were not kept.
     """
 
     family: str
@@ -102,6 +127,7 @@ class Trial:
     ranks: NDArray[np.int32] = field(repr=False)
     score: float
     smooth: float = 0.0
+    models: FoldModels = field(default_factory=list, repr=False)
 
     @property
     def correct(self) -> NDArray[np.bool_]:

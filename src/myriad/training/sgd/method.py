@@ -217,7 +217,7 @@ class SGD(GradientMethod, CentringMethod):
         if train.sets is not None and self.objective not in SEVERAL_LABELS:
             raise InputError(
                 f"The objective {self.objective} needs one label per row; for several use "
-                f"{', '.join(SEVERAL_LABELS)} or dual."
+                f"{', '.join(SEVERAL_LABELS)}, dual, wsabie or means."
             )
         if self.plda is not None:
             return self._fit_projected(train, val, self.plda, n_classes, context)
