@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.errors import InputError, WorkError
+from myriad.files import is_virtual
 from myriad.progress import SILENT, Progress
 from myriad.urls import refuse_url
 
@@ -75,6 +76,7 @@ def _refuse_unusable(path: Path) -> None:
     refuse_url(path)
     if not os.path.basename(os.path.realpath(path)):
         raise InputError(f"{path} is the root of the file system: name a folder or file below it.")
+    _refuse_kernel(path)
     try:
         os.stat(path)
     except OSError as error:
@@ -84,6 +86,19 @@ def _refuse_unusable(path: Path) -> None:
             ) from None
     except ValueError:
         raise InputError(f"{path} is not a valid path: it contains a null character.") from None
+
+
+def _refuse_kernel(path: Path) -> None:
+    """Raise `InputError` for an output among devices, such as /dev/stdout, a link of the system.
+
+    A file is written beside an output and renamed, which would replace the link.
+    """
+    with suppress(OSError, ValueError):
+        if is_virtual(os.stat(os.path.dirname(os.path.abspath(path)))):
+            raise InputError(
+                f"{path} cannot be written: its folder is one of devices, or of the system. Name a "
+                "file elsewhere."
+            )
 
 
 def is_lock(path: Path) -> bool:
