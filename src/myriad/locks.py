@@ -93,12 +93,15 @@ def _refuse_kernel(path: Path) -> None:
 
     A file is written beside an output and renamed, which would replace the link.
     """
-    with suppress(OSError, ValueError):
-        if is_virtual(os.stat(os.path.dirname(os.path.abspath(path)))):
-            raise InputError(
-                f"{path} cannot be written: its folder is one of devices, or of the system. Name a "
-                "file elsewhere."
-            )
+    try:
+        status = os.stat(os.path.dirname(os.path.abspath(path)))
+    except (OSError, ValueError):
+        return
+    if is_virtual(status):
+        raise InputError(
+            f"{path} cannot be written: its folder is one of devices, or of the system. Name a "
+            "file elsewhere."
+        )
 
 
 def is_lock(path: Path) -> bool:
