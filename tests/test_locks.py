@@ -53,7 +53,7 @@ def test_one_holder_at_a_time(tmp_path):
 
 def test_a_job_may_call_another_on_the_same_output(tmp_path):
     out = tmp_path / "model"
-    with locked(out, out, None):
+    with locked(out, None):
         with locked(tmp_path / "." / "model"):
             pass
         with pytest.raises(WorkError):  # still held
@@ -213,3 +213,14 @@ def test_outputs_among_devices_are_refused(tmp_path, monkeypatch):
 def test_folders_of_the_kernel_are_among_them(path):
     with pytest.raises(InputError, match="its folder is one of devices"):
         try_elsewhere(Path(path))
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path):
+    (tmp_path / "link").symlink_to("a.csv")
+    for second in (tmp_path / "a.csv", tmp_path / "link"):
+        with (
+            pytest.raises(InputError, match="named for two outputs"),
+            locked(tmp_path / "a.csv", None, second),
+        ):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]

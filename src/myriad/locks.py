@@ -63,10 +63,14 @@ def locked(
     make_parents : whether to make missing parent folders; those that are still empty in the end are
         removed. If false, an output without a parent folder is not locked.
     """
+    named: set[str] = set()
     with ExitStack() as stack:
         for path in paths:
             if path is not None:
                 _refuse_unusable(path)
+                if os.path.realpath(path) in named:
+                    raise InputError(f"{path} is named for two outputs: give each its own name.")
+                named.add(os.path.realpath(path))
                 stack.enter_context(_lock(path, make_parents, progress))
         yield
 
