@@ -53,7 +53,7 @@ def test_one_holder_at_a_time(tmp_path):
 
 def test_a_job_may_call_another_on_the_same_output(tmp_path):
     out = tmp_path / "model"
-    with locked(out, out, None):
+    with locked(out, None):
         with locked(tmp_path / "." / "model"):
             pass
         with pytest.raises(WorkError):  # still held
@@ -195,3 +195,32 @@ def test_without_locks_the_work_goes_on(tmp_path, monkeypatch):
         assert not locks.locks_files()
     assert len(notes.sentences) == 1
     assert "no file locks" in notes.sentences[0]
+
+
+def test_outputs_among_devices_are_refused(tmp_path, monkeypatch):
+    """As root, a file written to /dev/stdout would replace the link of the whole system."""
+    link = tmp_path / "stdout"
+    link.symlink_to("/proc/self/fd/1")
+    devices = frozenset([tmp_path.stat().st_dev])
+    monkeypatch.setattr("myriad.files._kernel_devices", lambda: devices)
+    with pytest.raises(InputError, match="stdout cannot be written: its folder is one of devices"):
+        try_elsewhere(link)
+    assert list(tmp_path.iterdir()) == [link]
+
+
+@pytest.mark.skipif(not os.path.ismount("/dev"), reason="/dev is not a file system of its own")
+@pytest.mark.parametrize("path", ["/dev/no-such-device", "/proc/no-such-file"])
+def test_folders_of_the_kernel_are_among_them(path):
+    with pytest.raises(InputError, match="its folder is one of devices"):
+        try_elsewhere(Path(path))
+
+
+def test_two_outputs_of_one_name_are_refused(tmp_path):
+    (tmp_path / "link").symlink_to("a.csv")
+    for second in (tmp_path / "a.csv", tmp_path / "link"):
+        with (
+            pytest.raises(InputError, match="named for two outputs"),
+            locked(tmp_path / "a.csv", None, second),
+        ):
+            pass
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]

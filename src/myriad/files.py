@@ -168,14 +168,15 @@ def refuse_bomb(what: str, size: int, stored: int, advice: str) -> None:
 
 
 def is_virtual(status: os.stat_result) -> bool:
-    """Return whether a file or folder is one of the kernel, such as those below /proc."""
+    """Return whether a file or folder is one of the kernel, such as those below /proc or /dev."""
     return status.st_dev in _kernel_devices()
 
 
 @lru_cache(maxsize=1)
 def _kernel_devices() -> frozenset[int]:
-    """Return the file systems whose files the kernel makes up as they are read."""
-    return frozenset(os.stat(root).st_dev for root in ("/proc", "/sys") if os.path.ismount(root))
+    """Return the file systems of the kernel: of files that it makes up, and of devices."""
+    roots = ("/proc", "/sys", "/dev")
+    return frozenset(os.stat(root).st_dev for root in roots if os.path.ismount(root))
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from myriad.errors import InputError, WorkError
+from myriad.files import is_virtual
 from myriad.progress import SILENT, Progress
 from myriad.urls import refuse_url
 
@@ -62,10 +63,14 @@ def locked(
     make_parents : whether to make missing parent folders; those that are still empty in the end are
         removed. If false, an output without a parent folder is not locked.
     """
+    named: set[str] = set()
     with ExitStack() as stack:
         for path in paths:
             if path is not None:
                 _refuse_unusable(path)
+                if os.path.realpath(path) in named:
+                    raise InputError(f"{path} is named for two outputs: give each its own name.")
+                named.add(os.path.realpath(path))
                 stack.enter_context(_lock(path, make_parents, progress))
         yield
 
@@ -75,6 +80,7 @@ def _refuse_unusable(path: Path) -> None:
     refuse_url(path)
     if not os.path.basename(os.path.realpath(path)):
         raise InputError(f"{path} is the root of the file system: name a folder or file below it.")
+    _refuse_kernel(path)
     try:
         os.stat(path)
     except OSError as error:
@@ -84,6 +90,22 @@ def _refuse_unusable(path: Path) -> None:
             ) from None
     except ValueError:
         raise InputError(f"{path} is not a valid path: it contains a null character.") from None
+
+
+def _refuse_kernel(path: Path) -> None:
+    """Raise `InputError` for an output among devices, such as /dev/stdout, a link of the system.
+
+    A file is written beside an output and renamed, which would replace the link.
+    """
+    try:
+        status = os.stat(os.path.dirname(os.path.abspath(path)))
+    except (OSError, ValueError):
+        return
+    if is_virtual(status):
+        raise InputError(
+            f"{path} cannot be written: its folder is one of devices, or of the system. Name a "
+            "file elsewhere."
+        )
 
 
 def is_lock(path: Path) -> bool:

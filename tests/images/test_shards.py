@@ -139,7 +139,7 @@ class TestParquet:
 
     def test_labels_of_a_strange_type_are_refused(self, tmp_path):
         """Not all values of a date are one that Python can hold."""
-        label = pa.array([2**62], pa.timestamp("s"))
+        label = pa.array([2**62], pa.timestamp("us"))
         path = write_table(tmp_path / "a.parquet", {"image": [PNG], "label": label})
         with pytest.raises(InputError, match="must be text or whole numbers"):
             find_images(path)

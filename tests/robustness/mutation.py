@@ -141,6 +141,7 @@ def mutate_npy(content: bytes, draw: Random) -> bytes:
         return mutate_bytes(content, draw)
     start = 10 if content[6:7] == b"\1" else 12
     (size,) = struct.unpack("<H" if start == 10 else "<I", content[8:start])
+    size = min(size, len(content))  # one that was changed would make a header of gigabytes
     header, body = content[start : start + size], content[start + size :]
     for _ in range(draw.randrange(1, 3)):
         pattern, words = draw.choice(

@@ -173,6 +173,7 @@ def _mutate_table(
         return mutate_bytes(content, draw)
     try:
         table = read(content)
+        table.validate(full=True)  # or its values could end this process
         for _ in range(draw.randrange(1, 3)):
             table = change_table(table, draw)
         return write(table, draw)

@@ -93,7 +93,9 @@ def test_a_journal_of_another_run_is_refused(tmp_path):
         b'{"path": "a.png", "labels": []}',
         b'{"path": "a.png", "labels": [{"label": "cat", "score": "high"}]}',
         b'{"path": "a.png", "labels": [{"label": "\\ud800", "score": 1.0}]}',
+        b'{"path": "\\ud800", "labels": [{"label": "cat", "score": 1.0}]}',
         b'{"path": "a.png", "labels": [{"label": "cat", "score": 1.0}], "set": 3}',
+        b'{"path": "a.png", "labels": [{"label": "cat", "score": 1.0}], "set": ["\\ud800"]}',
     ],
 )
 def test_a_damaged_journal_is_refused(tmp_path, line):

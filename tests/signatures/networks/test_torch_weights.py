@@ -82,6 +82,16 @@ def test_a_call_of_the_shell_is_refused(tmp_path, attack, position):
     assert not ruin.exists()
 
 
+@pytest.mark.parametrize("state", [{"a": 1}, (None, {"__defaults__": (1,)})])
+@pytest.mark.parametrize("name", [b"torch._utils\n_rebuild_tensor_v2", b"collections\nOrderedDict"])
+def test_a_file_cannot_change_what_its_names_stand_for(tmp_path, name, state):
+    build = b"c" + name + b"\n" + pickle.dumps(state, 2)[2:-1] + b"b."
+    path = tmp_path / "w.pth"
+    path.write_bytes(pickle.dumps(MAGIC, 2) + pickle.dumps(1001, 2) + b"\x80\x02" + build)
+    with pytest.raises(InputError, match=r"attribute|item assignment"):
+        read_torch_weights(path)
+
+
 def test_a_tensor_of_something_else_is_refused(torch, tmp_path):
     path = write(tmp_path / "w.pth", OrderedDict(a=Tensor("nothing", 0, (1,), (1,))), [])
     with pytest.raises(InputError, match="without a storage"):
@@ -89,7 +99,14 @@ def test_a_tensor_of_something_else_is_refused(torch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "form", [(20, (8,), (1,)), (0, (2, 13), (12, 1)), (-1, (2,), (1,)), (0, (2, 2), (-1, 1))]
+    "form",
+    [
+        (20, (8,), (1,)),
+        (0, (2, 13), (12, 1)),
+        (-1, (2,), (1,)),
+        (0, (2, 2), (-1, 1)),
+        (0, (1000,), (0,)),
+    ],
 )
 def test_a_tensor_beyond_its_storage_is_refused(torch, tmp_path, form):
     stored = Stored("1", FloatStorage, np.zeros(24, np.float32))

@@ -149,7 +149,8 @@ class Journal:
             *whole, _ = self.path.read_text(encoding="utf-8").split("\n")
             lines = [json.loads(line) for line in whole]
             valid = all(map(_is_entry, lines[1:]))
-            list_rows([entry for entry in lines[1:] if valid and "reason" not in entry])
+            _, rows = list_rows([one for one in lines[1:] if valid and "reason" not in one])
+            valid &= all(is_encodable(cell) for row in rows for cell in row if type(cell) is str)
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
             valid = False
         if not valid:
@@ -169,10 +170,10 @@ def _is_entry(entry: Any) -> bool:
 
 def _is_label(label: Any) -> bool:
     match label:
-        case {"label": name, "score": float(), "probability": float() | None}:
-            return is_encodable(name)
-        case {"label": name, "score": float()}:
-            return is_encodable(name) and "probability" not in label
+        case {"label": str(), "score": float(), "probability": float() | None}:
+            return True
+        case {"label": str(), "score": float()}:
+            return "probability" not in label
     return False
 
 

@@ -39,7 +39,10 @@ def read_onnx(path: Path, options: OnnxOptions | None = None, **fields: Any) -> 
         graph = choose_output(graph, options.output, path)
     session = start_session(graph, str(path))
     layout, (height, width) = _read_input(session, options.size, path)
-    output = session.get_outputs()[0].name
+    outputs = session.get_outputs()
+    if not outputs:
+        raise InputError(f"{path} is no usable network: it has no output.")
+    output = outputs[0].name
     mean = parse_numbers("--onnx-mean", options.mean, 0)
     deviation = parse_numbers("--onnx-deviation", options.deviation, 1)
     if min(deviation) < 1:

@@ -9,6 +9,7 @@ function of this module, and any other name is refused before it is imported.
 
 from __future__ import annotations
 
+import math
 import pickle
 import pickletools
 from collections import OrderedDict
@@ -54,21 +55,30 @@ class _Tensor:
         last = self.start + sum((n - 1) * stride for n, stride in steps)
         if 0 not in self.shape and last >= len(values):
             raise ValueError("a tensor that ends beyond its storage")
+        if math.prod(self.shape) > len(values):  # strides of 0 would repeat a value
+            raise ValueError("a tensor of more values than its storage")
         strides = [stride * values.itemsize for stride in self.strides]
         view = np.lib.stride_tricks.as_strided(values[self.start :], self.shape, strides)
         return view.copy()
 
 
-def _make_tensor(storage: Any, start: Any, shape: Any, strides: Any, *ignored: Any) -> _Tensor:
-    """Return the array for a call of PyTorch's rebuild function in the file."""
-    if not isinstance(storage, _Storage):
-        raise ValueError("a tensor without a storage")
-    return _Tensor(storage, start, tuple(shape), tuple(strides))
+class _TensorMaker:
+    """Stands for PyTorch's rebuild function; unlike a function, it has nothing a file can set."""
+
+    __slots__ = ()
+
+    def __call__(
+        self, storage: Any, start: Any, shape: Any, strides: Any, *ignored: Any
+    ) -> _Tensor:
+        """Return the tensor for a call in the file."""
+        if not isinstance(storage, _Storage):
+            raise ValueError("a tensor without a storage")
+        return _Tensor(storage, start, tuple(shape), tuple(strides))
 
 
 _NAMES = {
     ("collections", "OrderedDict"): OrderedDict,
-    ("torch._utils", "_rebuild_tensor_v2"): _make_tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): _TensorMaker(),
     ("torch", "FloatStorage"): np.dtype("<f4"),
     ("torch", "LongStorage"): np.dtype("<i8"),
 }
