@@ -105,7 +105,7 @@ def _read_rows(path: Path, reader: Any, several: SeveralLabels) -> _Rows:
     seen: dict[str, int] = {}
     split_of_group: dict[str, str] = {}
     try:
-        header = next(reader, [])
+        header: list[str] = next(reader, [])
         columns = _read_header(path, header)
         rows.warnings = _warn_of_misspelt(path, header)
         for cells in reader:

@@ -18,8 +18,9 @@ from myriad.parallel import Executor
 from myriad.pipelines.describing.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.training.fitting import check_rows
 from myriad.pipelines.training.replacement import describe_source, is_trained_from
-from myriad.pipelines.training.train import check_rows, train
+from myriad.pipelines.training.train import train
 from myriad.pipelines.training.trial_log import Record, TrialLog, check_trial_log
 from myriad.pipelines.workers import open_executor
 from myriad.progress import SILENT, Progress

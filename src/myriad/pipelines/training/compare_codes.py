@@ -22,7 +22,7 @@ from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.scoring import score_store
 from myriad.pipelines.stores.compress import compress
 from myriad.pipelines.training.compare import compile_kernels
-from myriad.pipelines.training.train import fit_store
+from myriad.pipelines.training.fitting import fit_store
 from myriad.pipelines.workers import open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.files import dump_json, read_json
 from myriad.images.corrections import correct_labels, read_corrections
-from myriad.measures import Measures, measure
+from myriad.measures import Measures
 from myriad.models import ClassPictures, Model, ModelFolder, load_model, make_plain, save_model
-from myriad.pipelines.checking.labels import list_suspects
 from myriad.pipelines.compiling import compiling_ahead, wait_for_kernels
 from myriad.pipelines.describing.extract import ExtractOptions, extract
 from myriad.pipelines.evidence.calibration import describe_calibration
@@ -36,16 +35,13 @@ from myriad.pipelines.outputs import (
     store_beside,
     training_beside,
 )
-from myriad.pipelines.predicting.decision_options import DecisionOptions
-from myriad.pipelines.predicting.scoring import score_store
+from myriad.pipelines.training.fitting import fit_store
 from myriad.pipelines.training.replacement import Replacement, describe_source
-from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
+from myriad.pipelines.workers import open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
-from myriad.store import Rows, Store, check_scale, is_store
-from myriad.training import Automatic, Checkpoint, Context, Fitted, Method
-from myriad.training.calibrating import add_calibration, exclude, split_calibration_rows
-from myriad.training.engine.gram import RowProducts
+from myriad.store import Store, is_store
+from myriad.training import Automatic, Context, Fitted, Method
 
 EVIDENCE = "evidence.json"
 """File in the model folder with the data of the report."""
@@ -192,102 +188,6 @@ def correct_store(store: Store, path: Path) -> Store:
     corrections = read_corrections(path)
     labels, kept = correct_labels(corrections, numbers, store.labels, store.class_names)
     return store.relabelled(labels, kept)
-
-
-def fit_store(
-    store: Store, method: Method, context: Context, *, state: Path | None = None
-) -> tuple[Fitted, Scored, Measures]:
-    """Train on a store; return the final model, and the scored validation rows.
-
-    They are scored before the model is trained once more on validation rows too.
-
-    Parameters
-    ----------
-    context : threads, progress and workers.
-    state : a folder for checkpoints, from which an interrupted training resumes.
-    """
-    context = replace(context, products=RowProducts())
-    progress = context.progress
-    n_classes = len(store.class_names)
-    splits = set(store.splits.tolist())
-    train_rows, calibration_rows = split_calibration_rows(store.rows("train"), method)
-    val_rows = store.rows("val") if "val" in splits else None
-    check_rows(train_rows, store, progress)
-    if val_rows is None:
-        unsearched = method.is_open and method.needs_held_out(train_rows, n_classes)
-        progress.note(
-            f"No validation {store.noun}s: accuracy is not measured"
-            f"{', and settings are not searched' if unsearched else ''}."
-        )
-    note_unused(context, method)
-    first = replace(context, checkpoint=checkpoint_in(state, "first", method, store))
-    fitted = method.fit(train_rows, val_rows, n_classes=n_classes, context=first)
-    crossed = fitted.held_scores
-    fitted = add_calibration(fitted, method, train_rows, val_rows, calibration_rows, progress)
-    suspects = list_suspects(fitted, crossed, train_rows, val_rows)
-    if val_rows is None:
-        nothing = np.zeros(0, np.int32)
-        return (
-            fitted,
-            Scored(nothing, nothing, nothing, [], suspects=suspects),
-            measure(nothing, nothing, n_classes=n_classes),
-        )
-    began = time.perf_counter()
-    plain = make_plain(fitted.model, store.code)
-    folder = ModelFolder(
-        plain, store.class_names, None, {}, label_calibration=fitted.label_calibration
-    )
-    scored, truths = score_store(
-        folder,
-        store,
-        "val",
-        threads=context.threads,
-        deciding=DecisionOptions(),
-        progress=progress,
-    )
-    validation = measure(
-        scored.ranks,
-        truths,
-        n_classes=n_classes,
-        seconds=time.perf_counter() - began,
-        precisions=scored.precisions,
-    )
-    if "val" in store.trained_splits:
-        again = method.settled(fitted)
-        refitted = again.fit(
-            exclude(store.rows(store.trained_splits), calibration_rows),
-            None,
-            n_classes=n_classes,
-            context=replace(context, checkpoint=checkpoint_in(state, "again", again, store)),
-        )
-        fitted = refitted.with_search_of(fitted)
-    return fitted, replace(scored, suspects=suspects), validation
-
-
-def check_rows(rows: Rows, store: Store, progress: Progress) -> None:
-    """Raise `InputError` unless rows of a store can be trained on; note classes without rows.
-
-    There must be two classes at least, and no values whose products overflow float32.
-    """
-    check_scale(rows)
-    n_classes, n_present = len(store.class_names), len(np.unique(rows.labels))
-    if n_present < 2:
-        raise InputError(f"{store.path}: at least two classes are needed to train.")
-    if n_present < n_classes:
-        progress.note(
-            f"Classes without training {store.noun}s, which cannot be predicted: "
-            f"{n_classes - n_present} of {n_classes}."
-        )
-
-
-def checkpoint_in(
-    folder: Path | None, name: str, method: Method, store: Store
-) -> Checkpoint | None:
-    """Return the checkpoint of one training on a store, if there is a folder for it."""
-    if folder is None:
-        return None
-    key = {"method": repr(method), "store": store.fingerprint}
-    return Checkpoint(folder / f"{name}.safetensors", key)
 
 
 def describe_signature(store: Store) -> dict[str, Any]:

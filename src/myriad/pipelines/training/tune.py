@@ -14,7 +14,7 @@ from myriad.models import ModelFolder
 from myriad.pipelines.describing.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.scoring import score_store
-from myriad.pipelines.training.train import check_rows
+from myriad.pipelines.training.fitting import check_rows
 from myriad.pipelines.training.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.training.trials import SWEPT, Trial, Tuned
 from myriad.pipelines.workers import note_unused, open_executor, open_training_workers

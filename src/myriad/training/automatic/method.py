@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from myriad.models import HeldScores, LinearModel, Model
     from myriad.store import Rows
+    from myriad.training.engine.span import Span
 
 MANY_CLASSES = 2_000
 """Classes above which candidates are compared once, on validation rows, instead of in folds."""
@@ -118,60 +119,107 @@ class Automatic(CentringMethod):
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Chosen:
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
             return self._fit_many(train, val, n_classes, context)
-        from myriad.models import HeldScores
-        from myriad.training.automatic.selection import choose
         from myriad.training.automatic.subsampling import subsample
-        from myriad.training.checkpoints import TrainingState
         from myriad.training.engine.span import find_span, is_span_cheaper
 
         drawn = None if self.choice is not None else subsample(train, n_classes, seed=self.seed)
         rows, span = train if drawn is None else train.select(drawn), None
-        choice, scores = self.choice, None
         with context.open() as running:
             if is_span_cheaper(rows.n_rows, rows.dim, n_classes, memory=self.memory):
                 span = find_span(rows, running)
-            if choice is None:
-                state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))
-                if not state.facts:
-                    choice, held = choose(
-                        load_small(rows) if span is None else span.rows,
-                        n_classes,
-                        search=self.search,
-                        n_rows=train.n_rows,
-                        n_features=train.dim,
-                        seed=self.seed,
-                        memory=self.memory,
-                        running=running,
-                    )
-                    state.facts = asdict(choice)
-                    state.arrays = {} if held is None else held.to_arrays()
-                    state.save()
-                choice = Choice(**state.facts)
-                if drawn is None or val is None:
-                    arrays = state.arrays
-                    scores = HeldScores.from_arrays(arrays, n_classes) if arrays else None
-                # Else validation rows say more of the model of all rows than those of a subsample.
-                if scores is not None and scores.numbers is not None and drawn is not None:
-                    scores = replace(scores, numbers=drawn[scores.numbers])
-        method = choice.method(train, n_classes, seed=self.seed)
-        if drawn is None and span is not None:
-            fitted = method.fit(span.rows, None, n_classes=n_classes, context=context)
-            with context.open() as running:
-                fitted = replace(fitted, model=span.expand(fitted.model, running.pool))
-        elif drawn is not None and val is not None and isinstance(method, SGD):
-            # The best number of epochs on a subsample says little of that on all rows.
-            method = replace(method, epochs=SGD.epochs, patience=PATIENCE)
-            fitted = method.fit(train, val, n_classes=n_classes, context=context)
-            settings = choice.settings | {"epochs": fitted.epochs}
-            choice = replace(choice, settings=settings)
+        choice, held = self.choice, None
+        if choice is None:
+            searched = load_small(rows) if span is None else span.rows
+            choice, held = self._search(searched, train, n_classes, context)
+        if drawn is None:
+            fitted = self._train(choice, train, span, n_classes, context)
         else:
-            fitted = method.fit(train, None, n_classes=n_classes, context=context)
+            fitted, choice, held = self._train_on_all(
+                choice, held, drawn, train, val, n_classes, context
+            )
         if choice.prior_weight:
             priors = log_priors(train.labels, n_classes)
             model = correct_priors(fitted.model, choice.prior_weight, priors)
             settings = fitted.settings | {"prior_weight": choice.prior_weight}
             fitted = replace(fitted, model=model, settings=settings)
-        return _chosen(fitted, choice, scores)
+        return _chosen(fitted, choice, held)
+
+    def _search(
+        self, rows: Rows, train: Rows, n_classes: int, context: Context
+    ) -> tuple[Choice, HeldScores | None]:
+        """Return what cross-validation chooses, with the scores of held-out rows.
+
+        An interrupted training continues after its search.
+
+        Parameters
+        ----------
+        rows : the rows to search on: those of `train`, or some of them.
+        """
+        from myriad.models import HeldScores
+        from myriad.training.automatic.selection import choose
+        from myriad.training.checkpoints import TrainingState
+
+        state = TrainingState(context.checkpoint and context.checkpoint.beside("search"))
+        if not state.facts:
+            with context.open() as running:
+                choice, held = choose(
+                    rows,
+                    n_classes,
+                    search=self.search,
+                    n_rows=train.n_rows,
+                    n_features=train.dim,
+                    seed=self.seed,
+                    memory=self.memory,
+                    running=running,
+                )
+            state.facts = asdict(choice)
+            state.arrays = {} if held is None else held.to_arrays()
+            state.save()
+        scores = HeldScores.from_arrays(state.arrays, n_classes) if state.arrays else None
+        return Choice(**state.facts), scores
+
+    def _train(
+        self, choice: Choice, train: Rows, span: Span | None, n_classes: int, context: Context
+    ) -> Fitted:
+        """Train what was chosen, in the span of the rows if there is one."""
+        method = choice.method(train, n_classes, seed=self.seed)
+        if span is None:
+            return method.fit(train, None, n_classes=n_classes, context=context)
+        fitted = method.fit(span.rows, None, n_classes=n_classes, context=context)
+        with context.open() as running:
+            return replace(fitted, model=span.expand(fitted.model, running.pool))
+
+    def _train_on_all(
+        self,
+        choice: Choice,
+        held: HeldScores | None,
+        drawn: NDArray[np.int64],
+        train: Rows,
+        val: Rows | None,
+        n_classes: int,
+        context: Context,
+    ) -> tuple[Fitted, Choice, HeldScores | None]:
+        """Train what was chosen on a subsample on all rows; return the choice as it was trained.
+
+        Validation rows, where there are any, say more of the model of all rows than the held-out
+        rows of the subsample: they choose the number of epochs, and the scores of the latter are
+        dropped.
+
+        Parameters
+        ----------
+        held : scores of held-out rows of the subsample.
+        drawn : the numbers of the rows of the subsample.
+        """
+        if val is None:
+            if held is not None and held.numbers is not None:
+                held = replace(held, numbers=drawn[held.numbers])
+            return self._train(choice, train, None, n_classes, context), choice, held
+        method = choice.method(train, n_classes, seed=self.seed)
+        if not isinstance(method, SGD):
+            return self._train(choice, train, None, n_classes, context), choice, None
+        method = replace(method, epochs=SGD.epochs, patience=PATIENCE)
+        fitted = method.fit(train, val, n_classes=n_classes, context=context)
+        return fitted, replace(choice, settings=choice.settings | {"epochs": fitted.epochs}), None
 
     def _fit_many(self, train: Rows, val: Rows | None, n_classes: int, context: Context) -> Chosen:
         """Train the candidates for very many classes or several labels per row.
