@@ -7,7 +7,7 @@ WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN python -m venv /opt/myriad \
-    && /opt/myriad/bin/pip install --no-cache-dir ".[serve,cnn]"
+    && /opt/myriad/bin/pip install --no-cache-dir ".[serve]"
 
 FROM python:3.11-slim
 COPY --from=build /opt/myriad /opt/myriad

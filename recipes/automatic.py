@@ -125,8 +125,8 @@ TITLES = {
     "caltech101 fisher": "Caltech-101, Fisher vectors",
     "caltech101 fisher pq": "the same, product codes",
     "tiny200 network": "Tiny-ImageNet, network",
-    "tiny200 few": "20 rows a class of it",
-    "tiny200 tail": "its long tail, 100 to 2 rows a class",
+    "tiny200 few": "20 rows per class of it",
+    "tiny200 tail": "its long tail, 100 to 2 rows per class",
     "glyphs": "drawn characters, Fisher vectors of 32 Gaussians",
     "many": "drawn rows in families of classes",
 }

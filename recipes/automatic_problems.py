@@ -151,14 +151,14 @@ def read_store(folder: Path, seed: int) -> Problem:
 
 
 def load_tail(data: Path, out: Path, seed: int) -> Problem:
-    """Tiny-ImageNet with 100 to 2 rows a class, the classes permuted by the seed."""
+    """Tiny-ImageNet with 100 to 2 rows per class, the classes permuted by the seed."""
     ranks = np.random.default_rng(seed).permutation(TINY_CLASSES)
     sizes = TAIL_MOST * (TAIL_LEAST / TAIL_MOST) ** (ranks / (TINY_CLASSES - 1))
     return draw_tiny(np.maximum(sizes.round().astype(int), 1), data, out, seed)
 
 
 def load_few(data: Path, out: Path, seed: int) -> Problem:
-    """Tiny-ImageNet with 20 rows a class."""
+    """Tiny-ImageNet with 20 rows per class."""
     return draw_tiny(np.full(TINY_CLASSES, FEW_ROWS), data, out, seed)
 
 

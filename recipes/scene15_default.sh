@@ -6,7 +6,7 @@
 # Time:      2 min 45 s to train, 2 min 35 s to evaluate, with --threads 1 on a busy machine
 # Expected:  86.6 % top-1, mean over classes, on the 2,985 test images (at least 85.5 %)
 #
-# DATA has train/ and test/, each with a folder a class. This test split was looked at while myriad
+# DATA has train/ and test/, each with a folder per class. This test split was looked at while myriad
 # was developed. Vocabularies drawn in another way gave 88.1 %. On fresh splits, scene15_splits.py
 # finds 87.5 % with a deviation of 0.6.
 set -eu

@@ -5,7 +5,7 @@
 # Time:      1 min 35 s to train, 1 min 35 s to evaluate, with --threads 1; 790 MB of disk
 # Expected:  88.3 % top-1, mean over classes, on the 2,985 test images (at least 86.5 %)
 #
-# DATA has train/ and test/, each with a folder a class. This test split was looked at while myriad
+# DATA has train/ and test/, each with a folder per class. This test split was looked at while myriad
 # was developed: 88.3 % is likelier too high than too low. On fresh splits,
 # scene15_splits.py --codes none finds 87.8 % with a deviation of 0.8.
 set -eu

@@ -162,8 +162,8 @@ def _import_numba() -> Any:
     class CompileTimer(event.Listener):
         """Reports how long kernels were compiled that were not in the cache.
 
-        Compiling a kernel compiles those that it calls; Numba's lock lets one thread do so at a
-        time.
+        Compiling a kernel compiles those that it calls; Numba's lock allows one thread at a time to
+        compile.
         """
 
         def __init__(self) -> None:
@@ -203,7 +203,7 @@ def _import_array_functions() -> None:
 
 
 def _widen_literals(made: Any) -> Any:
-    """Let kernels that pass ``0`` or ``True`` call the code for any integer or boolean.
+    """Compile literals such as ``0`` or ``True`` in calls of kernels as any integer or boolean.
 
     Numba would compile a kernel once more for each constant that another kernel passes to it.
     """

@@ -1,4 +1,4 @@
-"""A matrix product that is added in place and lets other threads run.
+"""A matrix product that is added in place and releases the GIL.
 
 SciPy's own wrappers of BLAS hold the GIL while they multiply; the routine itself, called by its
 address through ctypes, does not.

@@ -10,12 +10,19 @@ from myriad.cli.text import (
     format_days,
     format_rate,
     format_seconds,
+    format_settings,
     parse_bytes,
     printable,
     to_line,
     to_plain,
 )
 from myriad.errors import InputError
+
+
+def test_settings_are_written_as_people_write_them():
+    settings = {"eta": 0.1234567, "beta": 8.0, "lam": 1e-5, "scale": False, "center": True, "k": 5}
+    expected = "eta 0.123457, beta 8, lam 1e-05, scale no, center yes, k 5"
+    assert format_settings(settings | {"loss": None}) == f"{expected}, loss none"
 
 
 @pytest.mark.parametrize(

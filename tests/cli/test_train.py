@@ -156,7 +156,7 @@ def test_auto_is_the_default_and_says_how_sure_it_is(store, tmp_path, capsys):
     held = load_held_scores(tmp_path / "m", len(Store.open(store).class_names))
     assert len(held.labels) == settings["cross_validation"]["rows"]
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
-    assert "runner_up" in page
+    assert "runner_<wbr>up" in page
     shown = call(capsys, "train", store, "--out", tmp_path / "n", "--search", "quick").out
     assert "Chosen" in shown
     assert "held-out rows" in shown

@@ -1,4 +1,4 @@
-"""The images that the commands of the documentation are run on: drawn letters, a folder a letter.
+"""The images that the commands of the documentation are run on: drawn letters, a folder per letter.
 
 They stand for the reader's photographs, under the names that the pages use:
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "link", "img", "br", "hr", "input"}
+VOID = {"meta", "link", "img", "br", "hr", "input", "wbr"}
 
 
 class Markup(HTMLParser):
@@ -35,7 +35,10 @@ class Markup(HTMLParser):
         assert opened == tag, f"</{tag}> closes <{opened}> at {self.getpos()}"
 
     def handle_data(self, data: str) -> None:
-        self.texts.append((self.open[-1] if self.open else "", data))
+        where = self.open[-1] if self.open else ""
+        if self.texts and self.elements[-1][0] == "wbr" and self.texts[-1][0] == where:
+            data = self.texts.pop()[1] + data  # a place to break a word is within a text
+        self.texts.append((where, data))
 
     def find(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
         """Return the attributes of all elements of a tag that have these attributes."""

@@ -55,4 +55,5 @@ def test_numbers_read_well(shown: str, expected: str) -> None:
 
 def test_names_may_be_broken_after_underscores_and_stay_text() -> None:
     assert show_name("n01_<b>_x") == "n01_<wbr>&lt;b&gt;_<wbr>x"
+    assert show_name("runner_up.eta") == "runner_<wbr>up.<wbr>eta"
     assert show_name("heron") == "heron"

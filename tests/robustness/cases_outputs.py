@@ -100,7 +100,7 @@ OUTPUT_CASES = [
             f"OUT is a folder of the user's{flag}",
             TRAIN + flag,
             2,
-            "model holds files but no model",
+            "model contains files that are not a model",
             with_images("model/thesis.tex"),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -110,7 +110,7 @@ OUTPUT_CASES = [
             f"OUT is another tool's model{flag}",
             TRAIN + flag,
             2,
-            "model holds files but no model",
+            "model contains files that are not a model",
             with_images("model/config.json", "model/model.safetensors"),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -120,7 +120,7 @@ OUTPUT_CASES = [
             f"OUT is the data{flag}",
             f"train images --out images {QUICK}{flag}",
             2,
-            "images holds files but no model",
+            "images contains files that are not a model",
             with_images(),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -130,7 +130,7 @@ OUTPUT_CASES = [
             f"OUT is the store it is trained on{flag}",
             f"train model.store --out model.store {QUICK}{flag}",
             2,
-            "model.store holds files but no model",
+            "model.store contains files that are not a model",
             trained(),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -142,7 +142,7 @@ OUTPUT_CASES = [
         "DATA inside OUT",
         f"train model/images --out model {QUICK} --overwrite",
         2,
-        "model holds files but no model",
+        "model contains files that are not a model",
         lambda h, r: copy(r / "images", h / "model" / "images"),
     ),
     Case(
@@ -257,7 +257,7 @@ OUTPUT_CASES = [
         "OUT holds a circular symbolic link",
         TRAIN,
         2,
-        "model holds files but no model",
+        "model contains files that are not a model",
         lambda h, r: [
             write_images(h / "images"),
             (h / "model").mkdir(),

@@ -60,7 +60,7 @@ def make_image_model(path: Path, photos: Path) -> Path:
 
 
 def write_photos(path: Path) -> Path:
-    """Write six images of each of ten letters, in a folder a letter."""
+    """Write six images of each of ten letters, in a folder per letter."""
     write_glyphs(path, choose_glyphs(10), images=6, seed=SEED, splits=(1, 0, 0), threads=1)
     return path / "train"
 

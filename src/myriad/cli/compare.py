@@ -18,7 +18,7 @@ from myriad.cli.shared_options import (
     split_list,
 )
 from myriad.cli.tables import name_rows, print_summary, print_table
-from myriad.cli.text import format_seconds
+from myriad.cli.text import format_seconds, format_settings
 from myriad.cli.verb import Run, verb
 from myriad.codes.registry import CODES, code_name
 
@@ -99,7 +99,7 @@ def _print_split(
 def _describe(candidate: Candidate) -> str:
     if candidate.error is not None:
         return f"failed: {candidate.error}"
-    return ", ".join(f"{name} {value}" for name, value in candidate.settings.items())
+    return format_settings(candidate.settings)
 
 
 @verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])

@@ -117,7 +117,7 @@ def _print_error(sentence: str) -> None:
 
 @contextmanager
 def _interrupt_on_signals(received: list[int]) -> Iterator[None]:
-    """Let SIGTERM, and SIGHUP of a terminal that is closed, interrupt the work as Ctrl-C does.
+    """Interrupt the work on SIGTERM, and on SIGHUP of a closed terminal, as on Ctrl-C.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from myriad.cli.text import format_amount, printable
+from myriad.cli.text import format_amount, format_settings, printable
 from myriad.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -149,10 +149,7 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     found, second = settings.get("cross_validation"), settings.get("runner_up")
     if found is None:
         plain = {name: value for name, value in settings.items() if not isinstance(value, dict)}
-        facts["Settings"] = ", ".join(
-            f"{name} {f'{value:.6g}' if isinstance(value, float) else value}"
-            for name, value in plain.items()
-        )
+        facts["Settings"] = format_settings(plain)
     shares = settings.get("signature_shares")
     if isinstance(shares, dict):
         facts["Signature shares"] = ", ".join(
@@ -160,11 +157,11 @@ def describe_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         )
     if found is None:
         return facts
-    listed = [f"{name} {settings[name]}" for name in CHOSEN_SETTINGS if settings.get(name)]
+    listed = {name: settings[name] for name in CHOSEN_SETTINGS if settings.get(name)}
     accuracy = f"{found['measure']} {found['accuracy']:.2f} ± {found['error']:.2f} %"
     chosen = {
         "Chosen": f"{_name(settings)}, {accuracy} on {found['rows']:,} held-out rows",
-        "Settings": ", ".join(listed),
+        "Settings": format_settings(listed),
     }
     if second is not None:
         chosen["Runner-up"] = f"{_name(second)}, {_describe_gap(second['behind'], second['error'])}"

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any
 
@@ -75,6 +76,17 @@ def format_bytes(size: float) -> str:
     if units[0] == "B" or size >= 99.95:
         return f"{size:,.0f} {units[0]}"
     return f"{size:.1f} {units[0]}" if size >= 9.995 else f"{size:.2f} {units[0]}"
+
+
+def format_settings(settings: Mapping[str, Any]) -> str:
+    """Return settings as one line, such as "eta 0.1, beta 8, scale no"."""
+    return ", ".join(f"{name} {_format_setting(value)}" for name, value in settings.items())
+
+
+def _format_setting(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def format_amount(done: int, total: int | None = None, unit: str = "") -> str:

@@ -29,7 +29,7 @@ Read = Callable[[], Iterable[tuple[Float, LabelSets]]]
 
 @dataclass(frozen=True, eq=False)
 class CountRequest:
-    """Which values to count in one pass.
+    """The values to count in one pass.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ class BilinearOptions:
 
 @dataclass(frozen=True, init=False)
 class CodeOptions:
-    """Which code to learn, and how.
+    """The options of a code: which one to learn, and how.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which classes are predicted as which, and measures by which some errors count less than others.
+"""Confusions between classes, and measures that count some errors less than others.
 
 Confusions are counted sparsely: C x C counts are never formed.
 """

@@ -152,7 +152,7 @@ class ThreadPool:
 
     @contextmanager
     def assisted(self, assist: Callable[[], Any], stop: Callable[[], Any]) -> Iterator[None]:
-        """Let all helpers call `assist` during the context; `stop` makes it return.
+        """Have all helpers call `assist` during the context; `stop` makes it return.
 
         The context does not wait for helpers to return: after `stop`, they must not access memory
         that the caller may change.

@@ -28,8 +28,8 @@ def clip(b, x, origin, t, u):
 def find_threshold(values, u, r, slope):
     """Return t with ``sum min(max(0, values - t), u) = r + slope t``.
 
-    A slope of 0 is the knapsack with an equation; a positive one lets the sum follow t, as it does
-    where the sum is not bounded but penalised.
+    A slope of 0 is the knapsack with an equation; with a positive slope the sum
+    grows with t, as it does where the sum is penalised instead of bounded.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from datetime import datetime
 
 from markupsafe import Markup
@@ -76,8 +77,10 @@ def show_number(value: float | str | None) -> str:
 
 
 def show_name(name: str) -> Markup:
-    """Return a name that a browser may break after an underscore, rather than within a word."""
-    return Markup("_<wbr>").join(name.split("_"))
+    """Return a name that a browser may break after "_" and ".", rather than within a word."""
+    return Markup("").join(
+        part + Markup("<wbr>") if part in ("_", ".") else part for part in re.split(r"([_.])", name)
+    )
 
 
 def show_suggestion(label: str, percent: float | None) -> str:

@@ -29,13 +29,13 @@ K = 5
 
 @router.get("/health/live")
 async def show_live() -> dict[str, bool]:
-    """Say that the server is alive."""
+    """Respond that the server is alive."""
     return {"live": True}
 
 
 @router.get("/health/ready")
 async def show_ready(request: Request) -> JSONResponse:
-    """Say whether the server answers requests."""
+    """Respond whether the server is ready for requests."""
     ready = service_of(request).ready
     return JSONResponse({"ready": ready}, status_code=200 if ready else 503)
 
@@ -69,7 +69,7 @@ async def show_metadata(request: Request, name: str) -> dict[str, Any]:
 
 @router.get("/models/{name}/ready")
 async def show_model_ready(request: Request, name: str) -> dict[str, Any]:
-    """Say that the model answers requests."""
+    """Respond that the model is ready for requests."""
     return {"name": _find_model(request, name).name, "ready": service_of(request).ready}
 
 

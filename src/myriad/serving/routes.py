@@ -235,7 +235,7 @@ async def keep_feedback(
 
 @router.get("/healthz")
 async def show_health(request: Request) -> dict[str, str]:
-    """Say that the server is alive."""
+    """Respond that the server is alive."""
     return {"status": "ok"}
 
 

@@ -46,7 +46,7 @@ class Pyramid:
 
     @cached_property
     def membership(self) -> NDArray[np.bool_]:
-        """Which cells make up each region: shape (n_regions, n_cells), cells row by row."""
+        """The cells that make up each region: shape (n_regions, n_cells), cells row by row."""
         x = _middles(self.x_edges)
         y = _middles(self.y_edges)
         inside = [

@@ -295,7 +295,7 @@ class Prefetcher:
             self._allowed.release()
 
     def close(self) -> None:
-        """Let the thread end after the shard that it is loading."""
+        """End the thread after the shard that it is loading."""
         self._ended = True
         self._allowed.release()
 

@@ -43,7 +43,7 @@ GOALS = ("f1", "precision")
 
 @dataclass(frozen=True)
 class Assignment:
-    """Which labels a row is given.
+    """The rule by which labels are assigned to a row.
 
     Attributes
     ----------

@@ -29,7 +29,7 @@ PENALTIES = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3)
 
 @dataclass(frozen=True, eq=False)
 class SetRule:
-    """Which classes are in the prediction set of a row.
+    """The rule by which classes are in the prediction set of a row.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ class StoreInspection:
 def inspect_store(
     store: Store, *, read_picture: ReadPicture, seed: int = 0, progress: Progress = SILENT
 ) -> StoreInspection:
-    """Look at a sample of a store's rows, and at some of the images they were made of.
+    """Inspect a sample of a store's rows, and some of the images they were made from.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def compare_codes(
     resume: bool = False,
     progress: Progress = SILENT,
 ) -> ComparedCodes:
-    """Code the store `data` in every way, train on each, and measure accuracy and time.
+    """Encode the store `data` with every code, train on each, and measure accuracy and time.
 
     Accuracy is that of the split ``test`` where the store has one, else of ``val``; settings are
     always searched on ``val``. A ratio that a code cannot meet is left out with a note.

@@ -1,5 +1,6 @@
-"""Which finished model a run may replace: with ``--resume``, one of the same data and settings.
+"""Rules by which a run may replace a finished model.
 
+With ``--resume``, it replaces only a model of the same data and settings.
 A model states in its `config.json` what it was trained from. While ``--overwrite`` replaces a
 model, a file in the folder of the training's checkpoints names the run, so that ``--resume`` can
 complete that run and no other.
@@ -119,7 +120,7 @@ class Replacement:
 
     @contextmanager
     def marked(self) -> Iterator[None]:
-        """Name the run, if it overwrites a finished model; removed again if its input is wrong."""
+        """Record a run that overwrites a finished model; undo this if its input is wrong."""
         if not self.overwrite or not (self.model / CONFIG).is_file():
             yield
             return

@@ -199,6 +199,11 @@ def describe_signature(store: Store) -> dict[str, Any]:
     return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
 
 
+def describe_extraction(store: Store) -> dict[str, Any]:
+    """Return the plan of a store but for the choice of its signature; see `describe_signature`."""
+    return {name: value for name, value in store.plan.items() if name != "choice"}
+
+
 def describe_parts(model: Model, store: Store) -> dict[str, Any]:
     """Return what each of several signatures contributes, plain JSON; nothing for one."""
     shares = share_margins(model, store)
@@ -231,7 +236,11 @@ def _gather(
         history=fitted.history,
         search=fitted.table,
         settings=settings
-        | {"epochs": fitted.epochs, "features": store.dim, "extraction": store.plan},
+        | {
+            "epochs": fitted.epochs,
+            "features": store.dim,
+            "extraction": describe_extraction(store),
+        },
         bad=store.bad,
         data=str(data),
         model_bytes=size_of(fitted.model),

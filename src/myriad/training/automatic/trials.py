@@ -131,7 +131,7 @@ class Trial:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """Which held-out rows are classified correctly."""
+        """Whether each held-out row is classified correctly."""
         return self.ranks == 1
 
     @property

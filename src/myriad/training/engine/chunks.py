@@ -107,7 +107,7 @@ class Chunk:
 
     @cached_property
     def panels(self) -> list[NDArray[Any]]:
-        """Each block of rows as `pack_rows` packs it."""
+        """The panels of each block of rows; see `pack_rows`."""
         assert self.products is not None
         size = count_panels(self.products.block)
         return [

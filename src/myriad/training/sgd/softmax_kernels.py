@@ -188,7 +188,7 @@ def run_softmax_task(rows, work, V, Q, block, task):
 
 @jit
 def rescale_steps(work, sigma, sigma_sum):
-    """Bring the steps of a block to a new scale; see `fold_scale`."""
+    """Convert the steps of a block to a new scale; see `fold_scale`."""
     steps, sigma_sums = work.steps, work.sigma_sums
     for panel in range(len(steps)):
         for i in range(steps.shape[1]):

@@ -1,6 +1,6 @@
 """The path over lam, downwards from the smallest value that makes W zero, with warm starts.
 
-A `lam` large enough to keep noise out of W also shrinks what it lets in. So the weights of each
+A `lam` that is large enough to keep noise out of W also shrinks the signal. So the weights of each
 value are also fitted again on the directions or features that it chose, with a fraction of `lam`,
 and the best of all is chosen: low rank and little shrinkage do not exclude each other then.
 """
