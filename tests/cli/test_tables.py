@@ -130,7 +130,7 @@ def test_the_runner_up_is_behind_or_ahead(behind, sentence):
 def test_settings_have_six_digits():
     settings = {"objective": "ovr", "eta": 1 / 3, "lam": 1e-05, "scale": False, "beta": None}
     found = describe_settings(settings)["Settings"]
-    assert found == "objective ovr, eta 0.333333, lam 1e-05, scale False, beta None"
+    assert found == "objective ovr, eta 0.333333, lam 1e-05, scale no, beta none"
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def list_wrong_values(option):
     wrong += [2**70, -(2**70)] if option.type is int else []
     for limit, step in ((option.minimum, -1), (option.maximum, 1), (option.above, 0)):
         if limit is not None and math.isfinite(limit):
-            wrong.append(limit + step)
+            wrong.append(limit + step * max(1, abs(limit) // 10**6))
     if option.below is not None:
         wrong.append(option.below)
     if (

@@ -175,7 +175,7 @@ OUTPUT_CASES = [
         "/proc/none",
         with_images(),
     ),
-    Case("--store is --out", f"{TRAIN} --store ./model", 2, "--store and --out", with_images()),
+    Case("--store is --out", f"{TRAIN} --store ./model", 2, "two outputs", with_images()),
     Case(
         "--store is a folder of the user's",
         f"{TRAIN} --store mine --overwrite",

@@ -132,7 +132,15 @@ def test_overwriting_runs_that_are_killed_keep_the_old_model_and_store(clean):
     assert train(folder, "--seed", "5").status == 0
     old = reproducible_bytes(folder)
     assert old["model/config.json"] != expected["model/config.json"]
-    assert kill_at(folder, Moment(12, 0), "--overwrite")
+    code = (
+        "import os, signal; from myriad.cli import main\n"
+        "from myriad.pipelines.describing import extract\n"
+        "extract.replace_store = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "main.run()"
+    )
+    words = [sys.executable, "-c", code, *TRAIN, "--overwrite"]
+    done = subprocess.run(words, cwd=folder, env=environment(), capture_output=True)
+    assert done.returncode == -signal.SIGKILL
     assert reproducible_bytes(folder) == old
     assert list(folder.glob(".*"))  # what the killed run had written beside
     load_model(folder / "model")

@@ -173,6 +173,6 @@ def _warn_of_small_classes(
             f"Classes with too few {noun}s or groups to set one apart for validation: "
             f"{len(without) - len(single)}."
         )
-    if len(sizes) and not held.any():
+    if not held.any():
         warnings.append(f"No {noun} could be set apart for validation.")
     return warnings

@@ -171,10 +171,10 @@ def test_names_that_are_no_files_of_rows(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "bad.svm").write_text("1 a:b\n")
     for name, says in [
-        ("a.txt", "no file of rows"),
+        ("a.txt", "is not a file of rows"),
         ("empty", "holds no files of rows"),
         ("none.npy", "does not exist"),
-        ("bad.svm", "no svmlight file"),
+        ("bad.svm", "is not an svmlight file"),
     ]:
         with pytest.raises(InputError, match=rf"{name}.*{says}"):
             open_row_files([tmp_path / name])

@@ -97,7 +97,7 @@ def extract(
         found = find_images(data, every=options.every, several=options.several, labelled=training)
         if corrections is not None:
             found = correct_images(found, corrections)
-        images = split_images(found, seed=seed)
+        images = split_images(found, seed=seed) if found.class_names else found
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
         advance(len(images))
