@@ -71,7 +71,7 @@ class GradientFamily(Family):
         rates = self.rates[:1] if problem.is_subsample else self.rates
         for first in range(0, len(rates), together):
             paths |= self._follow(problem, list(rates[first : first + together]), advance)
-        for _ in range(MAX_EXTENSIONS):
+        for _ in range(MAX_EXTENSIONS if problem.extends else 0):
             best = find_best_rate(paths)
             if self.is_far_behind(paths[best], TOO_FAR_BEHIND):
                 break

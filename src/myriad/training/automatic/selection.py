@@ -47,15 +47,17 @@ class Plan:
     families : names of the families of candidates.
     n_folds : number of folds that the rows are cut into.
     max_folds : most folds that are held out.
+    extends : whether further learning rates are tried where the best one may lie beyond.
     """
 
     families: tuple[str, ...]
     n_folds: int
     max_folds: int
+    extends: bool = True
 
 
 PLANS = {
-    "quick": Plan(("softmax",), 3, 1),
+    "quick": Plan(("softmax",), 3, 1, extends=False),
     "normal": Plan(("projected", "softmax", "dual"), 3, 3),
     "thorough": Plan(("projected", "softmax", "dual", "plda", "ovr"), 5, 5),
 }
@@ -278,6 +280,7 @@ def make_problem(
         balance=judge.by_class,
         is_subsample=rows.n_rows < n_rows,
         n_features=rows.dim if n_features is None else n_features,
+        extends=plan.extends,
     )
 
 

@@ -63,6 +63,7 @@ class Problem:
     is_subsample : whether the chosen candidate will be trained on more rows than these.
     n_features : number of features of the rows that it will then be trained on. Those of a
         subsample may be fewer: coordinates in its span.
+    extends : whether further learning rates are tried where the best one may lie beyond.
     """
 
     folds: Sequence[Fold]
@@ -74,6 +75,7 @@ class Problem:
     balance: bool = False
     is_subsample: bool = False
     n_features: int = 0
+    extends: bool = True
 
     @property
     def keeps_models(self) -> bool:
