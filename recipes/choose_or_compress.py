@@ -64,7 +64,7 @@ RATIOS = (32, 256, 1024, 64, 128, 512)
 MOST_OF_PQ = 256
 LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
 QUICK_LINES = ("bits", "presence", "random")
-FEW = {"lines": ("pq", "bits", "presence"), "ratios": (32, 256)}
+FEW = {"lines": ("pq", "bits", "presence"), "ratios": (32, 256, 512)}
 """What is run with other numbers of Gaussians than that of the paper."""
 PAPER = 128
 WEAK = 0.2
