@@ -3,9 +3,9 @@
 python benchmarks/decisions.py [--parts scoring,training] --out benchmarks/results/decisions.json
 
 Scoring: the five best classes of random rows, by `Model.rank` and by `Decider.decide`, in turns,
-one thread. Training: estimators with their defaults on rows drawn around class means; the time of
-`add_calibration`, novelty included, and of the models of the automatic method that calibrate the
-final one (`train_folds`), as a part of the time of ``fit``.
+one thread. Training: estimators with their defaults on rows drawn around class means; the processor
+time of `add_calibration`, novelty included, and of the models of the automatic method that
+calibrate the final one (`train_to_calibrate`), as a part of that of ``fit``.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ def measure_training(method: str, n_classes: int, dim: int, n_rows: int) -> dict
     def timed(original: Callable[..., Any]) -> Callable[..., Any]:
         def run(*arguments: Any) -> Any:
             nonlocal spent
-            began = time.perf_counter()
+            began = time.process_time()
             found = original(*arguments)
-            spent += time.perf_counter() - began
+            spent += time.process_time() - began
             return found
 
         return run
 
-    parts = (rows_classifier, "add_calibration"), (selection, "train_folds")
+    parts = (rows_classifier, "add_calibration"), (selection, "train_to_calibrate")
     with ExitStack() as stack:
         for module, name in parts:
             stack.enter_context(mock.patch.object(module, name, timed(getattr(module, name))))
@@ -91,9 +91,9 @@ def measure_training(method: str, n_classes: int, dim: int, n_rows: int) -> dict
         estimator = make[method](threads=1, random_state=0)
         estimator.fit(X[: n_rows // 10], y[: n_rows // 10])  # compiles
         spent = 0.0
-        began = time.perf_counter()
+        began = time.process_time()
         estimator.fit(X, y)
-        seconds = time.perf_counter() - began
+        seconds = time.process_time() - began
     return {
         "method": method,
         "classes": n_classes,

@@ -85,7 +85,7 @@ def test_the_best_models_of_a_search_are_kept_if_they_are_small(problem, name, m
     monkeypatch.setattr(comparison, "EXPLORED_ROWS", 40)
     with Context(threads=1).open() as running:
         best = find_best(FAMILIES[name](problem, running).search(lambda n: None))
-        monkeypatch.setattr(comparison, "KEPT_BYTES", 0)
+        monkeypatch.setattr(comparison, "KEPT_SHARE", 0)
         others = FAMILIES[name](problem, running).search(lambda n: None)
     ranks = [
         model().rank_true_labels(fold.held.read(range(fold.held.n_rows)), fold.held.labels)[0]
@@ -93,6 +93,17 @@ def test_the_best_models_of_a_search_are_kept_if_they_are_small(problem, name, m
     ]
     assert (np.concatenate(ranks) == best.ranks).mean() > 0.98, "but for rounding"
     assert not any(trial.models for trial in others)
+
+
+def test_models_of_the_dual_that_calibrate_have_scores_as_large_as_those_of_the_final_one(problem):
+    weaker = replace(problem, n_rows=10 * problem.n_rows)
+    with Context(threads=1).open() as running:
+        best = find_best(FAMILIES["dual"](weaker, running).search(lambda n: None))
+    for model, fold in zip(best.models, problem.folds, strict=True):
+        method = FAMILIES["dual"].settle(best.settings, fold.train.labels, 5, seed=0)
+        final = method.fit(fold.train, None, n_classes=5).model
+        X = fold.held.read(range(fold.held.n_rows))
+        np.testing.assert_allclose(model().scores(X).std(), final.scores(X).std(), rtol=0.05)
 
 
 def test_the_models_of_the_search_calibrate_unless_they_were_not_kept(problem, monkeypatch):
@@ -104,13 +115,13 @@ def test_the_models_of_the_search_calibrate_unless_they_were_not_kept(problem, m
     with Context(threads=1).open() as running:
         _, trained = call_choose(rows, sizes, running, monkeypatch, kept=0)
         monkeypatch.delattr(selection, "train_folds")
-        _, held = call_choose(rows, sizes, running, monkeypatch, kept=1 << 20)
+        _, held = call_choose(rows, sizes, running, monkeypatch, kept=1)
     np.testing.assert_array_equal(held.numbers, trained.numbers)
     np.testing.assert_allclose(held.true, trained.true, rtol=1e-4, atol=1e-4)
 
 
 def call_choose(rows, sizes, running, monkeypatch, *, kept):
-    monkeypatch.setattr(comparison, "KEPT_BYTES", kept)
+    monkeypatch.setattr(comparison, "KEPT_SHARE", kept)
     return selection.choose(rows, 5, search="quick", running=running, **sizes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -91,14 +92,19 @@ class Dual(Family):
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
             new = problem.folds[len(trainers) :]
             trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
+            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
+            n_epochs = EXPLORING_EPOCHS if explores else COMPARING_EPOCHS
             found, models = [], []
             for trainer, fold in zip(trainers, problem.folds, strict=True):
-                model = self._train(trainer, fold, lam, advance, explores=explores)
+                model = self._train(trainer, fold, lam, n_epochs, advance)
                 found.append(ModelRanker(model).rank(fold.held, pool=self.running.pool)[0])
                 if problem.keeps_models and not explores:
-                    models.append(fold.keep(model))
+                    # Trained when it is needed, with the lam of the final model. That of the models
+                    # that are compared is larger, as they have fewer rows, and their scores are
+                    # smaller: probabilities of the final model would be too high.
+                    final = settings["lam"], EXPLORING_EPOCHS, lambda n: None
+                    models.append(partial(self._train, trainer, fold, *final))
             ranks = np.concatenate(found)
-            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
             score = problem.judge.score(ranks == 1)
             return Trial(self.name, dict(settings), ranks, score, models=models)
 
@@ -110,10 +116,10 @@ class Dual(Family):
         return method.make(fold.train, n_classes, settings["lam"])
 
     def _train(
-        self, trainer: BinaryAscent, fold: Fold, lam: float, advance: Advance, *, explores: bool
+        self, trainer: BinaryAscent, fold: Fold, lam: float, n_epochs: int, advance: Advance
     ) -> LinearModel:
         """Train with another lam, from the variables of the last one; return the model."""
         trainer.change_lam(lam)
-        for _ in range(EXPLORING_EPOCHS if explores else COMPARING_EPOCHS):
+        for _ in range(n_epochs):
             self._run_epoch(trainer, fold.train, advance)
         return trainer.running_model()

@@ -28,10 +28,9 @@ from myriad.training.discriminant.gaussian import SingularCovariance
 from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
-CALIBRATION_ROWS, CALIBRATION_FOLDS, ENOUGH_TO_CALIBRATE = 400, 15, 1200
-"""Held-out rows of a fold, at least, folds, at most, and held-out rows that are enough, where the
-chosen candidate is trained once more to be calibrated: where rows are plenty, or the models of the
-search were not kept."""
+ENOUGH_TO_CALIBRATE = 1200
+"""Held-out rows that are enough where the models of the search were not kept, so that the chosen
+candidate is trained once more on each fold that calibrates it."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 """Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
@@ -113,12 +112,7 @@ def choose(
                     trial.models.clear()
             trials += found
     best, choice = decide(trials, problem)
-    folds = cut_for_calibration(rows, problem)
-    if folds is problem.folds and len(best.models) == len(folds):
-        models = [expand() for expand in best.models]
-    else:
-        problem = replace(problem, folds=folds)
-        models = train_folds(choice, problem, running)
+    models, problem = train_to_calibrate(best, choice, problem, running)
     held = score_held_rows(models, problem)
     if problem.judge.by_class:
         priors = log_priors(rows.labels, n_classes)
@@ -128,24 +122,19 @@ def choose(
     return choice, held
 
 
-def cut_for_calibration(rows: Rows, problem: Problem) -> Sequence[Fold]:
-    """Return the folds whose held-out rows calibrate the chosen candidate.
+def train_to_calibrate(
+    best: Trial, choice: Choice, problem: Problem, running: RunningContext
+) -> tuple[list[LinearModel], Problem]:
+    """Return models whose held-out scores calibrate the chosen candidate; see `train_folds`.
 
-    They are those of the search, unless rows are plenty.
-
-    A model of two thirds of the rows is less often right than the final one, and probabilities
-    calibrated by it are too low. So where rows are plenty, fewer of them are held out than in the
-    search. Where classes with few rows count as much as others, all rows are needed.
+    They are those of the search, if they were kept. The problem is returned with their folds only.
     """
-    n_folds = min(
-        rows.n_rows // CALIBRATION_ROWS,
-        CALIBRATION_FOLDS,
-        count_groups(rows.groups, rows.labels >= 0),
-    )
-    if problem.is_subsample or problem.judge.by_class or n_folds <= len(problem.folds):
-        return problem.folds
-    folds = draw_folds(rows.labels, n_folds, seed=problem.seed, groups=rows.groups)
-    return cut_folds(rows, folds, choose_folds(folds, n_folds, ENOUGH_TO_CALIBRATE))
+    if len(best.models) == len(problem.folds):
+        return [train() for train in best.models], problem
+    # Where classes with few rows count as much as others, all rows are needed.
+    if not problem.judge.by_class:
+        problem = replace(problem, folds=problem.first_folds(ENOUGH_TO_CALIBRATE))
+    return train_folds(choice, problem, running), problem
 
 
 def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:

@@ -16,9 +16,9 @@ from myriad.training.search import smooth
 
 EXPLORED_ROWS = 500
 """Held-out rows that are enough to find the neighbourhood of the best setting."""
-KEPT_BYTES = 2 << 20
-"""Bytes of a model up to which a search keeps those that it compares. Where they are larger, the
-chosen candidate is trained again to be calibrated."""
+KEPT_MODELS, KEPT_SHARE = 16, 1 / 4
+"""A search keeps the models that it compares if this number of each fold takes no more than this
+share of the memory. Otherwise the chosen candidate is trained again to be calibrated."""
 PATIENCE = 2
 """A path ends after this many consecutive points without a better accuracy."""
 
@@ -80,7 +80,8 @@ class Problem:
     @property
     def keeps_models(self) -> bool:
         """Whether the models that are compared are small enough to be kept."""
-        return 4 * self.n_classes * self.folds[0].train.dim <= KEPT_BYTES
+        n_bytes = 4 * len(self.folds) * self.n_classes * self.folds[0].train.dim
+        return KEPT_MODELS * n_bytes <= KEPT_SHARE * self.memory
 
     @property
     def fold_rows(self) -> float:
@@ -89,23 +90,24 @@ class Problem:
 
     def explored(self) -> Problem:
         """Return the problem with its first folds only, as many as are needed to explore it."""
-        used = self._count_explored()
-        if used == len(self.folds):
+        folds = self.first_folds(EXPLORED_ROWS)
+        if len(folds) == len(self.folds):
             return self
-        judge = self.judge.first(sum(fold.held.n_rows for fold in self.folds[:used]))
-        return replace(self, folds=self.folds[:used], judge=judge)
+        judge = self.judge.first(sum(fold.held.n_rows for fold in folds))
+        return replace(self, folds=folds, judge=judge)
 
     def unexplored(self) -> Problem | None:
         """Return the problem with the folds that `explored` leaves out; None if there are none.
 
         Its judge is that of all folds.
         """
-        rest = self.folds[self._count_explored() :]
+        rest = self.folds[len(self.first_folds(EXPLORED_ROWS)) :]
         return replace(self, folds=rest) if rest else None
 
-    def _count_explored(self) -> int:
+    def first_folds(self, enough: int) -> Sequence[Fold]:
+        """Return the first folds, as many as hold out `enough` rows together, or all of them."""
         sizes = np.cumsum([fold.held.n_rows for fold in self.folds])
-        return min(int(np.searchsorted(sizes, EXPLORED_ROWS)) + 1, len(self.folds))
+        return self.folds[: int(np.searchsorted(sizes, enough)) + 1]
 
 
 @dataclass
