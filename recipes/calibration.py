@@ -46,6 +46,7 @@ SHORT = ("--components", "16", "--regions", "1")
 MEASURED = {
     "caltech101": PROBLEMS["caltech101 network"],
     "tiny200": PROBLEMS["tiny200 network"],
+    "tiny200 few": PROBLEMS["tiny200 few"],
     "tiny200 fisher": partial(load_store, "tiny200.zip", "fisher", "none", options=SHORT),
     "scene15": partial(load_store, "scene15", NETWORK, "none"),
     "omniglot": PROBLEMS["omniglot"],
