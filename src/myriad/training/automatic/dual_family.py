@@ -15,7 +15,7 @@ from myriad.models import LinearModel
 from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.paths import follow_path
-from myriad.training.automatic.trials import Fold, Problem, Trial
+from myriad.training.automatic.trials import Fold, FoldModels, Problem, Trial
 from myriad.training.dual.one_vs_rest import BinaryAscent
 from myriad.training.dual.svms import BinaryDual
 from myriad.training.method import Method
@@ -94,7 +94,8 @@ class Dual(Family):
             trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
             settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
             n_epochs = EXPLORING_EPOCHS if explores else COMPARING_EPOCHS
-            found, models = [], []
+            found = []
+            models: FoldModels = []
             for trainer, fold in zip(trainers, problem.folds, strict=True):
                 model = self._train(trainer, fold, lam, n_epochs, advance)
                 found.append(ModelRanker(model).rank(fold.held, pool=self.running.pool)[0])
