@@ -1,11 +1,13 @@
 """What probabilities cost: ranking with them beside plain ranking, calibration beside training.
 
-python benchmarks/decisions.py [--parts scoring,training] --out benchmarks/results/decisions.json
+python benchmarks/decisions.py [--parts scoring,training] [--stores FOLDER ...]
+    --out benchmarks/results/decisions.json
 
 Scoring: the five best classes of random rows, by `Model.rank` and by `Decider.decide`, in turns,
-one thread. Training: estimators with their defaults on rows drawn around class means; the processor
-time of `add_calibration`, novelty included, and of the models of the automatic method that
-calibrate the final one (`train_to_calibrate`), as a part of that of ``fit``.
+one thread. Training: estimators with their defaults on rows drawn around class means, and on the
+training rows of stores; the processor time of `add_calibration`, novelty included, and of the
+models of the automatic method that calibrate the final one (`score_chosen`), as a part of
+that of ``fit``.
 """
 
 from __future__ import annotations
@@ -64,13 +66,23 @@ def measure_scoring(n_classes: int, dim: int) -> dict[str, Any]:
     }
 
 
-def measure_training(method: str, n_classes: int, dim: int, n_rows: int) -> dict[str, Any]:
-    """Return the seconds of ``fit`` of an estimator, and those of calibration."""
+def draw_rows(n_classes: int, dim: int, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows drawn around class means, of norm 1, and their labels."""
     rng = np.random.default_rng(0)
     means = rng.standard_normal((n_classes, dim), dtype=np.float32)
     y = rng.integers(0, n_classes, n_rows)
     X = means[y] + 4 * rng.standard_normal((n_rows, dim), dtype=np.float32)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def read_rows(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training rows of a store, and their labels."""
+    rows = myriad.Store.open(folder).rows("train")
+    return np.concatenate([block.X for block in rows.blocks(256)]), np.asarray(rows.labels)
+
+
+def measure_training(method: str, name: str, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Return the seconds of ``fit`` of an estimator, and those of calibration."""
     spent = 0.0
 
     def timed(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,22 +95,23 @@ def measure_training(method: str, n_classes: int, dim: int, n_rows: int) -> dict
 
         return run
 
-    parts = (rows_classifier, "add_calibration"), (selection, "train_to_calibrate")
+    parts = (rows_classifier, "add_calibration"), (selection, "score_chosen")
     with ExitStack() as stack:
         for module, name in parts:
             stack.enter_context(mock.patch.object(module, name, timed(getattr(module, name))))
         make = {"auto": myriad.LinearClassifier, "ovr": myriad.LinearSGD, "dual": myriad.DualSVM}
         estimator = make[method](threads=1, random_state=0)
-        estimator.fit(X[: n_rows // 10], y[: n_rows // 10])  # compiles
+        estimator.fit(X[: len(X) // 10], y[: len(X) // 10])  # compiles
         spent = 0.0
         began = time.process_time()
         estimator.fit(X, y)
         seconds = time.process_time() - began
     return {
+        "problem": name,
         "method": method,
-        "classes": n_classes,
-        "features": dim,
-        "rows": n_rows,
+        "classes": len(np.unique(y)),
+        "features": X.shape[1],
+        "rows": len(X),
         "fit_seconds": round(seconds, 2),
         "calibration_seconds": round(spent, 3),
         "share": round(spent / seconds, 4),
@@ -110,6 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default="scoring,training")
     parser.add_argument("--methods", default="ovr,dual,auto", help="of training")
+    parser.add_argument("--stores", type=Path, nargs="*", default=[], help="also train on these")
     parser.add_argument("--out", type=Path, help="a JSON file to write; other parts in it are kept")
     options = parser.parse_args()
     kept = json.loads(options.out.read_text()) if options.out and options.out.exists() else {}
@@ -117,10 +131,13 @@ def main() -> None:
     if "scoring" in options.parts:
         results["scoring"] = [measure_scoring(*size) for size in SIZES]
     if "training" in options.parts:
-        methods = options.methods.split(",")
-        others = [row for row in results["training"] if row["method"] not in methods]
-        measured = [measure_training(method, 100, 1280, 5000) for method in methods]
-        results["training"] = [*others, *measured]
+        problems = {"drawn": draw_rows(100, 1280, 5000)}
+        problems |= {folder.name: read_rows(folder) for folder in options.stores}
+        pairs = [(method, name) for method in options.methods.split(",") for name in problems]
+        results["training"] = [
+            *(row for row in results["training"] if (row["method"], row["problem"]) not in pairs),
+            *(measure_training(method, name, *problems[name]) for method, name in pairs),
+        ]
     for rows in results.values():
         print(*rows, sep="\n")
     write_results(options.out, {**describe_run(), **results})

@@ -169,3 +169,24 @@ def test_a_folder_keeps_the_calibration(tmp_path):
     loaded = load_model(tmp_path / "m").calibration
     assert loaded.to_json() == folder.calibration.to_json()
     np.testing.assert_array_equal(loaded.above, folder.calibration.above)
+
+
+def test_the_best_scale_alone_is_that_of_scipy():
+    _, _, held = make_held()
+    scores = np.full((len(held), 12), np.nan)
+    np.put_along_axis(scores, held.classes.astype(np.int64), held.scores, axis=1)
+    wrong = np.where(held.classes[:, 0] == held.labels, held.scores[:, 1], held.scores[:, 0])
+    share = 1 / (len(held) + 2)
+
+    def loss(log_scale):
+        scale = np.exp(log_scale)
+        true = (1 - share) * held.true + share * wrong
+        return float((logsumexp(scale * scores, axis=1) - scale * true).mean())
+
+    best = minimize_scalar(loss, bounds=(-8, 8), method="bounded").x
+    assert module.fit_scale(held) == pytest.approx(best, abs=1e-3)
+    assert module.fit_scale(held.scaled(4.0)) == pytest.approx(best - np.log(4), abs=1e-3)
+
+
+def test_a_calibration_is_printed_without_its_rows():
+    assert len(repr(module.calibrate(make_held()[2], "split"))) < 250

@@ -7,7 +7,6 @@ import pytest
 
 from myriad.store import ArrayRows
 from myriad.training import Context
-from myriad.training.automatic import selection
 from myriad.training.automatic import trials as comparison
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import Judge
@@ -93,36 +92,6 @@ def test_the_best_models_of_a_search_are_kept_if_they_are_small(problem, name, m
     ]
     assert (np.concatenate(ranks) == best.ranks).mean() > 0.98, "but for rounding"
     assert not any(trial.models for trial in others)
-
-
-def test_models_of_the_dual_that_calibrate_have_scores_as_large_as_those_of_the_final_one(problem):
-    weaker = replace(problem, n_rows=10 * problem.n_rows)
-    with Context(threads=1).open() as running:
-        best = find_best(FAMILIES["dual"](weaker, running).search(lambda n: None))
-    for model, fold in zip(best.models, problem.folds, strict=True):
-        method = FAMILIES["dual"].settle(best.settings, fold.train.labels, 5, seed=0)
-        final = method.fit(fold.train, None, n_classes=5).model
-        X = fold.held.read(range(fold.held.n_rows))
-        np.testing.assert_allclose(model().scores(X).std(), final.scores(X).std(), rtol=0.05)
-
-
-def test_the_models_of_the_search_calibrate_unless_they_were_not_kept(problem, monkeypatch):
-    rows = ArrayRows(
-        np.concatenate([fold.held.read(range(fold.held.n_rows)) for fold in problem.folds]),
-        np.concatenate([fold.held.labels for fold in problem.folds]),
-    )
-    sizes = {"n_rows": 150, "n_features": 8, "seed": 0, "memory": 1 << 30}
-    with Context(threads=1).open() as running:
-        _, trained = call_choose(rows, sizes, running, monkeypatch, kept=0)
-        monkeypatch.delattr(selection, "train_folds")
-        _, held = call_choose(rows, sizes, running, monkeypatch, kept=1)
-    np.testing.assert_array_equal(held.numbers, trained.numbers)
-    np.testing.assert_allclose(held.true, trained.true, rtol=1e-4, atol=1e-4)
-
-
-def call_choose(rows, sizes, running, monkeypatch, *, kept):
-    monkeypatch.setattr(comparison, "KEPT_SHARE", kept)
-    return selection.choose(rows, 5, search="quick", running=running, **sizes)
 
 
 def test_little_memory_trains_one_learning_rate_after_the_other(problem):

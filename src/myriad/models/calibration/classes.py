@@ -12,7 +12,7 @@ are found by minimising the log loss of the calibration rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ PENALTY = 10.0
 MOST_MARGIN = 20.0
 """Margin between the best two logits beyond which the bonus is constant: exponentials stay finite.
 """
+RANGE = 12.0
+"""How far the logarithm of the scale may be from a first guess."""
 MOST_TUNING = 1000
 """Maximum number of rows, at most a fifth, on which settings of prediction sets are chosen."""
 MOST_EXPONENT = 3.0
@@ -76,14 +78,14 @@ class Calibration(Serialisable, kind="calibration"):
     spread: float
     bonus: float
     source: str
-    labels: Ints
-    ranks: Ints
-    confidence: Float
-    squares: Float
-    true: Float
-    above: Float
-    ranked: Float
-    novelty: Novelty | None = None
+    labels: Ints = field(repr=False)
+    ranks: Ints = field(repr=False)
+    confidence: Float = field(repr=False)
+    squares: Float = field(repr=False)
+    true: Float = field(repr=False)
+    above: Float = field(repr=False)
+    ranked: Float = field(repr=False)
+    novelty: Novelty | None = field(default=None, repr=False)
     gain: float = later_field(0.0)
 
     def __post_init__(self) -> None:
@@ -151,7 +153,7 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
 
     None if they are too few, or if a row has lost all of its best classes.
     """
-    held = held.select(np.isfinite(held.scores).all(axis=1) & np.isfinite(held.true))
+    held = keep_finite(held)
     if len(held) < LEAST_ROWS or held.scores.shape[1] == 0:
         return None
     held = held.select(generator(0, "calibration order").permutation(len(held)))
@@ -203,16 +205,8 @@ def find_held_margins(held: HeldScores, scales: NDArray[np.float64]) -> NDArray[
 
 def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float, float]:
     """Return the logarithm of the scale, its slope, bonus and gain with the least log loss."""
-    # The first scale makes the usual distance of the best class from the worst one kept about 10.
-    distance = float(np.median(held.scores[:, :1] - held.scores[:, -1:]))
-    start = math.log(10.0 / distance) if distance > 0 else 0.0
-    n, correct = len(held), held.classes[:, 0] == held.labels
-    # As if one more row had the label of its best wrong class: if all held-out rows were classified
-    # correctly, the temperature with the least log loss would be 0.
-    share = 1.0 / (n + 2)
-    wrong = np.where(correct, held.scores[:, 1], held.scores[:, 0])
-    true = (1.0 - share) * held.true + share * wrong
-    right = np.where(correct, 1.0 - share, share)
+    n, start = len(held), guess_scale(held)
+    true, right = smooth_truth(held)
 
     def objective(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         log_scale, slope, bonus, gain = parameters
@@ -233,10 +227,59 @@ def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float
 
     # With two classes the probability must rise with the difference of the scores alone.
     several = 1.0 if held.classes.shape[1] > 2 else 0.0
-    bounds = [(start - 12.0, start + 12.0), (-several, several), (0.0, 5 * several), (0, several)]
+    bounds = [(start - RANGE, start + RANGE), (-several, several), (0.0, 5 * several), (0, several)]
     found = minimize(objective, [start, 0, 0, 0], jac=True, method="L-BFGS-B", bounds=bounds)
     log_scale, slope, bonus, gain = found.x.tolist()
     return log_scale, slope, bonus, gain
+
+
+def fit_scale(held: HeldScores) -> float:
+    """Return the logarithm of the scale with the least log loss, without slope, bonus and gain.
+
+    0 if no row has finite scores.
+    """
+    from scipy.optimize import minimize_scalar  # as above
+
+    held = keep_finite(held)
+    if len(held) == 0:
+        return 0.0
+    start = guess_scale(held)
+    (true, _), none = smooth_truth(held), np.zeros(len(held))
+
+    def objective(log_scale: float) -> float:
+        scales = np.full(len(held), math.exp(log_scale))
+        return float((sum_log(held, scales, none) - scales * true).mean())
+
+    found = minimize_scalar(
+        objective, bounds=(start - RANGE, start + RANGE), method="bounded", options={"xatol": 1e-4}
+    )
+    return float(found.x)
+
+
+def keep_finite(held: HeldScores) -> HeldScores:
+    """Return the rows whose scores are finite numbers."""
+    return held.select(np.isfinite(held.scores).all(axis=1) & np.isfinite(held.true))
+
+
+def guess_scale(held: HeldScores) -> float:
+    """Return the logarithm of a scale that is a good start.
+
+    It makes the usual distance of the best class from the worst one kept about 10.
+    """
+    distance = float(np.median(held.scores[:, :1] - held.scores[:, -1:]))
+    return math.log(10.0 / distance) if distance > 0 else 0.0
+
+
+def smooth_truth(held: HeldScores) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores of the true classes, and how far the best classes are the true ones.
+
+    They are taken as if one more row had the label of its best wrong class: if all held-out rows
+    were classified correctly, the temperature with the least log loss would be 0.
+    """
+    correct, share = held.classes[:, 0] == held.labels, 1.0 / (len(held) + 2)
+    wrong = np.where(correct, held.scores[:, 1], held.scores[:, 0])
+    true = (1.0 - share) * held.true + share * wrong
+    return true, np.where(correct, 1.0 - share, share)
 
 
 def sum_log(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -87,6 +87,15 @@ class HeldScores:
     def select(self, rows: Any) -> HeldScores:
         """Return the scores of some of the rows."""
         return HeldScores(**{name: array[rows] for name, array in self.to_arrays().items()})
+
+    def scaled(self, factor: float) -> HeldScores:
+        """Return the scores, multiplied by a positive number."""
+        return replace(
+            self,
+            true=self.true * np.float32(factor),
+            scores=self.scores * np.float32(factor),
+            rest_scores=self.rest_scores * np.float32(factor),
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, as a file keeps them."""

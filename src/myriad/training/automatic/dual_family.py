@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.models import LinearModel
 from myriad.progress import Advance
 from myriad.training.automatic.family import Family
 from myriad.training.automatic.paths import follow_path
-from myriad.training.automatic.trials import Fold, FoldModels, Problem, Trial
+from myriad.training.automatic.trials import Fold, Problem, Trial
 from myriad.training.dual.one_vs_rest import BinaryAscent
 from myriad.training.dual.svms import BinaryDual
 from myriad.training.method import Method
@@ -92,21 +90,19 @@ class Dual(Family):
             lam = float(f"{10 ** (-half / 2) * square:.3g}")
             new = problem.folds[len(trainers) :]
             trainers.extend(self._trainer(fold, fixed | {"lam": lam}) for fold in new)
-            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
             n_epochs = EXPLORING_EPOCHS if explores else COMPARING_EPOCHS
-            found = []
-            models: FoldModels = []
+            found, models = [], []
             for trainer, fold in zip(trainers, problem.folds, strict=True):
-                model = self._train(trainer, fold, lam, n_epochs, advance)
+                trainer.change_lam(lam)
+                for _ in range(n_epochs):
+                    self._run_epoch(trainer, fold.train, advance)
+                model = trainer.running_model()
                 found.append(ModelRanker(model).rank(fold.held, pool=self.running.pool)[0])
                 if problem.keeps_models and not explores:
-                    # Trained when it is needed, with the lam of the final model. That of the models
-                    # that are compared is larger, as they have fewer rows, and their scores are
-                    # smaller: probabilities of the final model would be too high.
-                    final = settings["lam"], EXPLORING_EPOCHS, lambda n: None
-                    models.append(partial(self._train, trainer, fold, *final))
+                    models.append(fold.keep(model))
             ranks = np.concatenate(found)
             score = problem.judge.score(ranks == 1)
+            settings = self.for_rows({"lam": lam, **fixed}, problem.n_rows / problem.fold_rows)
             return Trial(self.name, dict(settings), ranks, score, models=models)
 
         return follow_path(attempt, problem, FIRST_LAM, LAST_LAM, self.is_far_behind)
@@ -115,12 +111,3 @@ class Dual(Family):
         n_classes = self.problem.n_classes
         method = self.settle(settings, fold.train.labels, n_classes, seed=self.problem.seed)
         return method.make(fold.train, n_classes, settings["lam"])
-
-    def _train(
-        self, trainer: BinaryAscent, fold: Fold, lam: float, n_epochs: int, advance: Advance
-    ) -> LinearModel:
-        """Train with another lam, from the variables of the last one; return the model."""
-        trainer.change_lam(lam)
-        for _ in range(n_epochs):
-            self._run_epoch(trainer, fold.train, advance)
-        return trainer.running_model()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.models import LinearModel
-from myriad.models.calibration.held_scores import MOST_ROWS, HeldScores
+from myriad.models.calibration.held_scores import HeldScores
 from myriad.store import Rows
+from myriad.training.automatic.calibration_scores import score_chosen
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import (
     ENOUGH_OF_SUBSAMPLE,
@@ -21,18 +21,11 @@ from myriad.training.automatic.folds import (
     count_groups,
     draw_folds,
 )
-from myriad.training.automatic.method import Choice, correct_priors, log_priors
+from myriad.training.automatic.method import Choice
 from myriad.training.automatic.trials import Fold, Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import SingularCovariance
-from myriad.training.search import smooth
-from myriad.training.validation import count_block_rows, cut_ranges
 
-ENOUGH_TO_CALIBRATE = 1200
-"""Held-out rows that are enough where the models of the search were not kept, so that the chosen
-candidate is trained once more on each fold that calibrates it."""
-PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
-"""Weights of the priors of classes that are tried, in units of the deviation of scores."""
 UNSEARCHED: dict[str, Any] = {"epochs": 16}
 """The settings of softmax where nothing can be held out."""
 
@@ -112,77 +105,7 @@ def choose(
                     trial.models.clear()
             trials += found
     best, choice = decide(trials, problem)
-    models, problem = train_to_calibrate(best, choice, problem, running)
-    held = score_held_rows(models, problem)
-    if problem.judge.by_class:
-        priors = log_priors(rows.labels, n_classes)
-        choice = replace(choice, prior_weight=find_prior_weight(held, priors, problem.judge))
-        models = [correct_priors(model, choice.prior_weight, priors) for model in models]
-        held = score_held_rows(models, problem)
-    return choice, held
-
-
-def train_to_calibrate(
-    best: Trial, choice: Choice, problem: Problem, running: RunningContext
-) -> tuple[list[LinearModel], Problem]:
-    """Return models whose held-out scores calibrate the chosen candidate; see `train_folds`.
-
-    They are those of the search, if they were kept. The problem is returned with their folds only.
-    """
-    if len(best.models) == len(problem.folds):
-        return [train() for train in best.models], problem
-    # Where classes with few rows count as much as others, all rows are needed.
-    if not problem.judge.by_class:
-        problem = replace(problem, folds=problem.first_folds(ENOUGH_TO_CALIBRATE))
-    return train_folds(choice, problem, running), problem
-
-
-def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
-    """Return models of the chosen candidate, each without the held-out rows of a fold.
-
-    They have the settings of the final model, so that their scores are as large as its scores.
-    """
-    family, models = FAMILIES[choice.family], []
-    context = replace(running, checkpoint=None, workers=None, products=None)
-    with running.progress.step(
-        "Cross-validation: chosen settings", len(problem.folds), "folds"
-    ) as advance:
-        for fold in problem.folds:
-            labels, n_classes = fold.train.labels, problem.n_classes
-            method = family.settle(choice.settings, labels, n_classes, seed=problem.seed)
-            method = family.for_calibration(method)
-            fitted = method.fit(fold.train, None, n_classes=n_classes, context=context)
-            models.append(cast(LinearModel, fitted.model))
-            advance(1)
-    return models
-
-
-def score_held_rows(models: Sequence[LinearModel], problem: Problem) -> HeldScores:
-    """Return the scores of held-out rows, each by the model without its fold."""
-    parts, left = [], MOST_ROWS
-    for model, fold in zip(models, problem.folds, strict=True):
-        held = fold.held.select(np.arange(min(left, fold.held.n_rows)))
-        for some in cut_ranges(held, count_block_rows(held.dim, problem.n_classes)):
-            scores = model.scores(held.read(some))
-            part = HeldScores.of(scores, held.labels[some.start : some.stop])
-            parts.append(replace(part, numbers=fold.numbers[some.start : some.stop]))
-        left -= held.n_rows
-    return HeldScores.concatenate(parts)
-
-
-def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judge) -> float:
-    """Return how much of the logarithm of a class's share of rows to subtract from its score.
-
-    Balanced training still ranks classes with few rows too low. The weight is the one with the best
-    mean class accuracy on held-out rows, smoothed over its neighbours.
-    """
-    unit, scores = float(held.scores.std()), []
-    rows = np.arange(len(held.labels))
-    for part in PRIOR_PARTS:
-        corrected = held.scores - part * unit * priors[held.classes]
-        guesses = held.classes[rows, corrected.argmax(axis=1)]
-        scores.append(judge.score(guesses == held.labels))
-    return float(f"{PRIOR_PARTS[int(np.argmax(smooth(scores)))] * unit:.3g}")
+    return score_chosen(best.models, choice, problem, rows.labels, running)
 
 
 def decide(trials: list[Trial], problem: Problem) -> tuple[Trial, Choice]:
