@@ -47,6 +47,7 @@ MEASURED = {
     "caltech101": PROBLEMS["caltech101 network"],
     "tiny200": PROBLEMS["tiny200 network"],
     "tiny200 few": PROBLEMS["tiny200 few"],
+    "caltech101 fisher": partial(load_store, "caltech101.zip", "fisher", "none", options=SHORT),
     "tiny200 fisher": partial(load_store, "tiny200.zip", "fisher", "none", options=SHORT),
     "scene15": partial(load_store, "scene15", NETWORK, "none"),
     "omniglot": PROBLEMS["omniglot"],
