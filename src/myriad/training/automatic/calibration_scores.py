@@ -36,6 +36,8 @@ ENOUGH_TO_CALIBRATE = 1200
 candidate is trained once more on each fold that calibrates it."""
 LEAST_DIFFERENCE = 1.25
 """Minimum ratio of the sizes of two sets of rows whose models show how temperatures change."""
+MOST_RATIO = 3.0
+"""Maximum ratio of numbers of rows for which the change is extrapolated."""
 UNCHANGED_ROWS = 50
 """The estimated change is reduced as if so many further held-out rows had shown none."""
 PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
@@ -129,8 +131,8 @@ def predict_change(
     model = correct_priors(model, choice.prior_weight, priors)
     fewer = score_folds([model], [fold])
     change = fit_scale(scores.select(np.arange(len(fewer)))) - fit_scale(fewer)
-    change *= math.log(problem.n_rows / fold.train.n_rows)
-    change /= math.log(fold.train.n_rows / rows.n_rows)
+    ratio = min(problem.n_rows / fold.train.n_rows, MOST_RATIO)
+    change *= math.log(ratio) / math.log(fold.train.n_rows / rows.n_rows)
     return math.exp(change * len(fewer) / (len(fewer) + UNCHANGED_ROWS))
 
 
