@@ -25,7 +25,7 @@ from myriad.errors import InputError
 from myriad.parallel import Executor, SharedArray, Workers, share_array
 from myriad.progress import SILENT, Advance, Progress
 from myriad.randomness import generator
-from myriad.serialisation import later_field
+from myriad.serialisation import check_array, check_count, is_number, later_field
 
 _BATCH = 32  # rows projected at a time
 _TASK = 128  # rows of the sample whose products are summed by one task
@@ -51,16 +51,10 @@ class BilinearCode(Code, kind="bilinear"):
     centre: Float | None = later_field(None)
 
     def __post_init__(self) -> None:
-        if type(self.dim) is not int or self.dim < 1:
-            raise InputError(f"A bilinear code needs a number of features, not {self.dim!r}.")
+        check_count(self.dim, "The number of features of a bilinear code")
         for side in (self.left, self.right):
-            fits = isinstance(side, np.ndarray) and side.ndim == 2 and side.dtype == np.float32
-            if not fits or not 1 <= side.shape[1] <= side.shape[0]:
-                raise InputError("The sides of a bilinear code must be tall float32 matrices.")
-            if (
-                not np.isfinite(side).all()
-                or np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01
-            ):
+            check_array(side, "A side of a bilinear code", (None, None))
+            if np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01:
                 raise InputError("The sides of a bilinear code must have orthonormal columns.")
         if (
             not self.dim
@@ -68,18 +62,10 @@ class BilinearCode(Code, kind="bilinear"):
             < self.dim + len(self.right) + len(self.left)
         ):
             raise InputError(f"The sides of a bilinear code do not fit {self.dim} features.")
-        if type(self.magnitude) is not float or not 0 <= self.magnitude < math.inf:
+        if not is_number(self.magnitude) or self.magnitude < 0:
             raise InputError(f"A bilinear code cannot have the magnitude {self.magnitude!r}.")
-        centre = self.centre
-        if centre is not None and (
-            not isinstance(centre, np.ndarray)
-            or centre.dtype != np.float32
-            or centre.shape != (self.dim,)
-            or not np.isfinite(centre).all()
-        ):
-            raise InputError(
-                "The centre of a bilinear code must be finite float32, one per feature."
-            )
+        if self.centre is not None:
+            check_array(self.centre, "The centre of a bilinear code", (self.dim,))
 
     @property
     def decoded_dim(self) -> int:

@@ -27,6 +27,7 @@ from myriad.codes.packing import (
 )
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
+from myriad.serialisation import check_array, check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +50,9 @@ class SignCode(Code, kind="bits"):
 
     def __post_init__(self) -> None:
         check_chosen(self.chosen, self.dim, self.information, what="sign bits")
-        sizes = self.magnitudes
-        if (
-            not isinstance(sizes, np.ndarray)
-            or sizes.dtype != np.float32
-            or sizes.shape != self.chosen.shape
-            or not (np.isfinite(sizes) & (sizes >= 0)).all()
-        ):
-            raise InputError("The magnitudes of sign bits must be finite float32, one per bit.")
+        check_array(self.magnitudes, "The magnitudes of sign bits", self.chosen.shape)
+        if self.magnitudes.min() < 0:
+            raise InputError("The magnitudes of sign bits must be at least 0.")
 
     @property
     def decoded_dim(self) -> int:
@@ -141,21 +137,14 @@ def decode_bits(codes: Bytes, out: Float) -> None:
 
 def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str) -> None:
     """Raise `InputError` unless the features of a code are distinct features of a row."""
-    if type(dim) is not int or dim < 1:
-        raise InputError(f"The code of {what} needs a number of features, not {dim!r}.")
-    if not isinstance(chosen, np.ndarray) or chosen.dtype != np.int32 or chosen.ndim != 1:
-        raise InputError(f"The features of {what} must be an int32 vector.")
-    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= dim:
+    check_count(dim, f"The number of features of {what}")
+    check_array(chosen, f"The features of {what}", (None,), dtype=np.int32)
+    if chosen.min() < 0 or chosen.max() >= dim:
         raise InputError(f"The features of {what} must lie between 0 and {dim - 1}.")
     if len(np.unique(chosen)) < len(chosen):
         raise InputError(f"The features of {what} name one twice.")
-    if information is not None and (
-        not isinstance(information, np.ndarray)
-        or information.dtype != np.float32
-        or information.shape != (dim,)
-        or not np.isfinite(information).all()
-    ):
-        raise InputError(f"The information of {what} must be finite float32, one per feature.")
+    if information is not None:
+        check_array(information, f"The information of {what}", (dim,))
 
 
 def choose_features(

@@ -23,6 +23,7 @@ from myriad.codes.onnx_nodes import Graph
 from myriad.codes.packing import packed_bytes
 from myriad.codes.presence_kernels import scale_present, sum_magnitudes, sum_squares
 from myriad.errors import InputError
+from myriad.serialisation import check_array
 
 EMPTY = 0.1
 """A cell is present where its energy, the sum of its squared values, is at least this fraction of
@@ -91,16 +92,10 @@ class PresenceCode(SignCode, kind="presence"):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_cells(self.cells, self.dim)
-        limits = self.thresholds
-        if (
-            not isinstance(limits, np.ndarray)
-            or limits.dtype != np.float32
-            or limits.shape != (int(self.cells.max()) + 1,)
-            or not (np.isfinite(limits) & (limits >= 0)).all()
-        ):
-            raise InputError(
-                "The thresholds of presence bits must be finite float32, one per cell."
-            )
+        n_cells = int(self.cells.max()) + 1
+        check_array(self.thresholds, "The thresholds of presence bits", (n_cells,))
+        if self.thresholds.min() < 0:
+            raise InputError("The thresholds of presence bits must be at least 0.")
 
     @cached_property
     def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -157,8 +152,7 @@ class PresenceCode(SignCode, kind="presence"):
 
 def check_cells(cells: Ints, dim: int) -> None:
     """Raise `InputError` unless every feature has a cell, numbered without gaps."""
-    if not isinstance(cells, np.ndarray) or cells.dtype != np.int32 or cells.shape != (dim,):
-        raise InputError("The cells of presence bits must be int32, one per feature.")
+    check_array(cells, "The cells of presence bits", (dim,), dtype=np.int32)
     if cells.min() < 0 or len(np.unique(cells)) != int(cells.max()) + 1:
         raise InputError("The cells of presence bits must be numbered from 0 without gaps.")
 

@@ -34,7 +34,7 @@ from myriad.errors import InputError
 from myriad.parallel import SharedArray, Workers, share_array
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.serialisation import later_field
+from myriad.serialisation import check_array, check_count, later_field
 
 _MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
 _TASKS = 8  # tasks per worker, of equally many books each
@@ -59,22 +59,17 @@ class ProductCode(Code, kind="pq"):
     regions: int = later_field(1)
 
     def __post_init__(self) -> None:
+        check_count(self.dim, "The number of features of a product code")
+        check_count(self.regions, "The number of regions of a product code")
         books = self.codebooks
-        if type(self.dim) is not int or self.dim < 1:
-            raise InputError(f"A product code needs a number of features, not {self.dim!r}.")
-        if not isinstance(books, np.ndarray) or books.ndim != 3 or books.dtype != np.float32:
-            raise InputError("The codebooks of a product code must be float32 (books, words, d).")
+        check_array(books, "The codebooks of a product code", (None, None, None))
         n_books, n_centroids, d = books.shape
-        if n_centroids not in (2, 4, 8, 16, 32, 64, 128, 256) or d < 1:
+        if n_centroids not in (2, 4, 8, 16, 32, 64, 128, 256):
             raise InputError(f"Codebooks of shape {books.shape} do not fit a product code.")
-        if not 1 <= n_books <= self.n_sub:
+        if n_books > self.n_sub:
             raise InputError(f"{n_books} codebooks do not fit {self.n_sub} sub-vectors.")
-        if type(self.regions) is not int or self.regions < 1:
-            raise InputError(f"A product code cannot have {self.regions!r} regions.")
         if self.regions > 1 and (d % self.regions or n_books * self.regions * d != self.dim):
             raise InputError(f"{self.regions} regions do not fit {n_books} codebooks of {d}.")
-        if not np.isfinite(books).all():
-            raise InputError("The codebooks of a product code hold NaN or infinite values.")
         object.__setattr__(self, "codebooks", np.ascontiguousarray(books))
 
     @property

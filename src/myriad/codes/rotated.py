@@ -20,6 +20,7 @@ from myriad.errors import InputError, did_you_mean
 from myriad.parallel import Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
+from myriad.serialisation import check_array
 
 MAX_SIZE = 512
 """Features that are rotated together, at most."""
@@ -41,14 +42,13 @@ class RotatedCode(Code, kind="rotated"):
     code: Code
 
     def __post_init__(self) -> None:
-        R = self.rotation
         if not isinstance(self.code, Code) or not self.code.restores:
             raise InputError("A rotated code needs another code that restores rows.")
-        if not isinstance(R, np.ndarray) or R.dtype != np.float32 or R.ndim != 2:
-            raise InputError("The rotation of a code must be a float32 matrix.")
-        if R.shape[0] != R.shape[1] or not 1 <= len(R) <= self.code.dim:
+        R = self.rotation
+        check_array(R, "The rotation of a code", (None, None))
+        if R.shape[0] != R.shape[1] or len(R) > self.code.dim:
             raise InputError(f"A rotation of {R.shape} does not fit {self.code.dim} features.")
-        if not np.isfinite(R).all() or np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
+        if np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
             raise InputError("The rotation of a code must be orthogonal.")
 
     @property

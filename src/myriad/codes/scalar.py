@@ -11,6 +11,7 @@ from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.errors import InputError
 from myriad.progress import SILENT, Progress
+from myriad.serialisation import check_array
 
 _LEVELS = 255  # steps between the lowest and the highest value
 
@@ -29,12 +30,10 @@ class ScalarCode(Code, kind="scalar"):
     step: Float
 
     def __post_init__(self) -> None:
-        for field in (self.low, self.step):
-            fits = isinstance(field, np.ndarray) and field.dtype == np.float32 and field.ndim == 1
-            if not fits or len(field) == 0 or not np.isfinite(field).all():
-                raise InputError("The ranges of a scalar code must be finite float32 vectors.")
-        if self.low.shape != self.step.shape or (self.step < 0).any():
-            raise InputError("The ranges of a scalar code do not fit together.")
+        check_array(self.low, "The lowest values of a scalar code", (None,))
+        check_array(self.step, "The steps of a scalar code", self.low.shape)
+        if self.step.min() < 0:
+            raise InputError("The steps of a scalar code must be at least 0.")
         span = np.float64(_LEVELS) * self.step
         if (np.maximum(span, self.low + span) > np.finfo(np.float32).max).any():
             raise InputError(

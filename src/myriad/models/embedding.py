@@ -21,6 +21,7 @@ from myriad.models.model import Model
 from myriad.models.ranking import merge_top
 from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import ThreadPool, open_threads
+from myriad.serialisation import check_array, check_count
 
 RECALL = 0.95
 """Default fraction of the best classes that an index should find."""
@@ -53,20 +54,12 @@ class EmbeddingModel(Model, kind="embedding"):
     def __post_init__(self) -> None:
         if self.discriminant not in DISCRIMINANTS:
             raise InputError(f"The discriminant of an embedding cannot be {self.discriminant!r}.")
-        tables = [self.map, self.prototypes] + ([] if self.centres is None else [self.centres])
-        if not all(isinstance(table, np.ndarray) and table.ndim == 2 for table in tables):
-            raise InputError("The map, prototypes and centres of an embedding must be matrices.")
-        if any(table.dtype != np.float32 or 0 in table.shape for table in tables):
-            raise InputError("The matrices of an embedding must be float32 and not empty.")
-        if not all(np.isfinite(table).all() for table in tables):
-            raise InputError("The matrices of an embedding must hold finite numbers.")
-        if any(table.shape[1] != len(self.map) for table in tables[1:]):
-            raise InputError(
-                f"A map of shape {self.map.shape} and prototypes of shape {self.prototypes.shape} "
-                "do not make an embedding."
-            )
-        if not isinstance(self.probes, int) or self.probes < 1:
-            raise InputError(f"The number of probed cells must be at least 1, not {self.probes!r}.")
+        check_array(self.map, "The map of an embedding", (None, None))
+        dim = len(self.map)
+        check_array(self.prototypes, "The prototypes of an embedding", (None, dim))
+        if self.centres is not None:
+            check_array(self.centres, "The centres of an embedding", (None, dim))
+        check_count(self.probes, "The number of probed cells")
 
     @property
     def n_classes(self) -> int:

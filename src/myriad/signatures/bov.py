@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Unpack
 
 import numpy as np
@@ -15,6 +14,7 @@ from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError, did_you_mean
 from myriad.parallel import thread_executor
 from myriad.progress import SILENT
+from myriad.serialisation import check_type, is_number
 from myriad.signatures.learning import (
     Learning,
     common_fields,
@@ -63,17 +63,11 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
     width: float = 0.0
 
     def __post_init__(self) -> None:
-        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.words, Words))
-        if not all(isinstance(value, kind) for value, kind in fields):
-            raise InputError("A bag of words needs a descriptor, a PCA and a vocabulary.")
-        if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.words.dim:
-            raise InputError("The PCA of a bag of words does not fit its descriptor or words.")
-        pyramid_of(self.regions)
-        if not isinstance(self.map, HistogramMap):
-            raise InputError(f"A bag of words needs a map of histograms, not {self.map!r}.")
+        check_type(self.words, Words, "The vocabulary of a bag of words")
+        check_type(self.map, HistogramMap, "The map of a bag of words")
+        self._check_pooling(self.words)
         self.map.length(self.regions, self.words.n_words)
-        number = isinstance(self.width, int | float) and not isinstance(self.width, bool)
-        if not number or not isfinite(self.width) or self.width < 0:
+        if not is_number(self.width) or self.width < 0:
             raise InputError(f"The width of a bag of words must be 0 or more, not {self.width!r}.")
 
     @property

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection, LocalDescriptors
-from myriad.errors import InputError
 from myriad.progress import SILENT
+from myriad.serialisation import check_type
 from myriad.signatures.learning import (
     Learning,
     append_coordinates,
     common_fields,
     project_sample,
 )
-from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
+from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
 
@@ -51,22 +51,10 @@ class FisherSignature(PooledSignature, kind="fisher"):
     coordinates: bool = False
 
     def __post_init__(self) -> None:
-        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.mixture, GaussianMixture))
-        if not all(isinstance(value, kind) for value, kind in fields):
-            raise InputError("A Fisher signature needs a descriptor, a PCA and a Gaussian mixture.")
-        if type(self.coordinates) is not bool:
-            raise InputError("coordinates of a Fisher signature must be true or false.")
-        dim = self.pca.dim + 2 * self.coordinates
-        if self.pca.n_features != self.descriptor.dim or dim != self.mixture.dim:
-            raise InputError(
-                "The PCA of a Fisher signature does not fit its descriptor or mixture."
-            )
-        pyramid_of(self.regions)
-        check_power(self.power)
-        if type(self.weights) is not bool:
-            raise InputError(
-                f"weights of a Fisher signature must be true or false: {self.weights!r}."
-            )
+        check_type(self.mixture, GaussianMixture, "The vocabulary of Fisher vectors")
+        check_type(self.weights, bool, "weights of Fisher vectors")
+        check_type(self.coordinates, bool, "coordinates of Fisher vectors")
+        self._check_pooling(self.mixture, coordinates=2 * self.coordinates)
 
     @property
     def dim(self) -> int:

@@ -18,6 +18,7 @@ from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
 from myriad.parallel import thread_executor
 from myriad.progress import SILENT
+from myriad.serialisation import check_type
 from myriad.signatures.bov import KERNEL_PCA_DIM
 from myriad.signatures.learning import Learning, learn_vocabulary
 from myriad.signatures.pyramid import Pyramid, pyramid_of
@@ -53,10 +54,9 @@ class HistogramSignature(Signature, kind="histograms"):
     pca: IntersectionPCA
 
     def __post_init__(self) -> None:
-        kinds = {"bank": FilterBank, "words": Words, "pca": IntersectionPCA}
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"The {name} of a signature of histograms is missing.")
+        check_type(self.bank, FilterBank, "The filters of a signature of histograms")
+        check_type(self.words, Words, "The textons of a signature of histograms")
+        check_type(self.pca, IntersectionPCA, "The PCA of a signature of histograms")
         pyramid_of(self.regions)
         if self.words.dim != self.bank.dim:
             raise InputError("The textons of a signature of histograms do not fit its filters.")

@@ -16,7 +16,7 @@ from myriad.arrays import Float, Ints, as_rows
 from myriad.errors import InputError
 from myriad.parallel import Workers
 from myriad.randomness import generator
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array
 from myriad.vocabularies.blocks import open_blocks
 
 _ROWS_PER_CENTRE = 256
@@ -32,11 +32,7 @@ class Words(Serialisable, kind="words"):
     centres: Float
 
     def __post_init__(self) -> None:
-        centres = self.centres
-        if not isinstance(centres, np.ndarray) or centres.dtype != np.float32:
-            raise InputError("The centres of visual words must be float32.")
-        if centres.ndim != 2 or 0 in centres.shape or not np.isfinite(centres).all():
-            raise InputError("The centres of visual words must be finite, one row per word.")
+        check_array(self.centres, "The centres of visual words", (None, None))
 
     @property
     def n_words(self) -> int:
