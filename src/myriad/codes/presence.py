@@ -22,6 +22,7 @@ from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph
 from myriad.codes.packing import packed_bytes
 from myriad.codes.presence_kernels import scale_present, sum_magnitudes, sum_squares
+from myriad.codes.selected import SelectedCode
 from myriad.errors import InputError
 from myriad.serialisation import check_array
 
@@ -127,13 +128,11 @@ class PresenceCode(SignCode, kind="presence"):
 
     def project(self, rows: Float) -> Float:
         """Return the selected values as they are."""
-        return rows[:, self.chosen]
+        return SelectedCode.project(self, rows)
 
     def expand(self, decoded: Float) -> Float:
         """Return rows with the decoded values, 0 for features not selected."""
-        rows = np.zeros((len(decoded), self.dim), np.float32)
-        rows[:, self.chosen] = decoded
-        return rows
+        return SelectedCode.expand(self, decoded)
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         front = self._front

@@ -119,7 +119,7 @@ def _rows_of(X: ArrayLike | Store, y: ArrayLike | None) -> Rows:
     if isinstance(X, Store):
         if X.code is not None:
             raise InputError(f"The rows of {X.path} are already encoded.")
-        return X.rows("train" if "train" in set(X.splits.tolist()) else None)
+        return X.training_rows()
     rows = as_rows(X)
     if rows.size == 0:
         raise InputError("A code is learned from at least one row and one feature.")

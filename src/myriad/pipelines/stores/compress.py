@@ -29,7 +29,6 @@ from myriad.pipelines.outputs import (
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import (
-    Rows,
     Store,
     StoreWriter,
     is_store,
@@ -148,13 +147,8 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
     )
 
 
-def training_rows(store: Store) -> Rows:
-    """Return the rows that a code may be learned from."""
-    return store.rows("train" if "train" in set(store.splits.tolist()) else None)
-
-
 def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:
-    rows = training_rows(store)
+    rows = store.training_rows()
     sample = sample_rows(rows, seed=context.seed)
     recipe = store.recipe if store.recipe is not None and store.recipe.dim == store.dim else None
     source = Source(sample) if recipe is None else Source(sample, None, recipe.period, recipe.cells)
