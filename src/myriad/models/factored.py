@@ -136,8 +136,8 @@ class ChosenModel(LatentModel, kind="chosen"):
     def __post_init__(self) -> None:
         features, dim = self.features, self.n_features
         check_count(dim, "The number of features of a model")
-        name = "The chosen features of a model"
-        check_array(features, name, (None,), dtype=np.int64, empty=True)
+        if not isinstance(features, np.ndarray) or features.dtype != np.int64 or features.ndim != 1:
+            raise InputError("The chosen features of a model must be an array of int64.")
         within = not len(features) or (features[0] >= 0 and features[-1] < dim)
         if not within or (np.diff(features) <= 0).any():
             raise InputError(f"The chosen features of a model must ascend from 0 to {dim - 1}.")

@@ -10,7 +10,6 @@ from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
-from myriad.serialisation import check_array, check_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +29,11 @@ class MergedModel(Model, kind="merged"):
     starts: Ints
 
     def __post_init__(self) -> None:
-        check_type(self.model, LinearModel, "The model of merged classes")
+        if not isinstance(self.model, LinearModel) or not isinstance(self.starts, np.ndarray):
+            raise InputError("A model of merged classes needs a linear model and its labels.")
         starts = self.starts
-        check_array(starts, "The labels of a model of merged classes", (None,), dtype=np.int32)
-        if starts[0] != 0 or (np.diff(starts) <= 0).any():
+        rising = starts.ndim == 1 and len(starts) > 0 and (np.diff(starts) > 0).all()
+        if starts.dtype != np.int32 or not rising or starts[0] != 0:
             raise InputError("The labels of a model of merged classes are damaged.")
         if starts[-1] >= self.model.n_classes:
             raise InputError("A model of merged classes has more labels than weight vectors.")

@@ -158,7 +158,7 @@ class MapPoint(Record):
 
 @dataclass(frozen=True)
 class Suspect(Record):
-    """An image whose label is probably wrong, and the label that is suggested."""
+    """An image whose label may be wrong, and the label that is suggested."""
 
     sample: str | None = read_as(Entry.path)
     given: str = read_as(Entry.text)
