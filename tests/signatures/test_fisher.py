@@ -27,7 +27,7 @@ def make_values(n=400, dim=6, seed=0):
 
 
 def make_mixture():
-    return learn_mixture(make_values(2000)[0], 8, seed=0, rounds=5, threads=1)
+    return learn_mixture(make_values(2000)[0], 8, rounds=5)
 
 
 def hand_over(mixture):
@@ -49,7 +49,7 @@ def signature():
     sift = DenseSIFT(scales=2)
     values = sift.describe(photograph()).values
     pca = learn_pca(values, 16)
-    mixture = learn_mixture(pca.project(values), 10, seed=0, rounds=5, threads=1)
+    mixture = learn_mixture(pca.project(values), 10, rounds=5)
     return FisherSignature(sift, pca, mixture, regions=4)
 
 
@@ -127,7 +127,7 @@ def test_an_empty_stripe_is_zero():
 def test_descriptors_of_the_mixture_itself_have_a_small_vector():
     """At the maximum of the likelihood the gradient, which the Fisher vector is, vanishes."""
     values, positions = make_values(3000)
-    mixture = learn_mixture(values, 6, seed=0, rounds=150, threads=1)
+    mixture = learn_mixture(values, 6, rounds=150)
     shifted = fisher_vectors(values + np.float32(0.5), positions, mixture, pyramid_of(1))
     own = fisher_vectors(values, positions, mixture, pyramid_of(1))
     assert np.abs(own).max() < 0.02 < 0.2 < np.abs(shifted).max()

@@ -22,8 +22,14 @@ from myriad.codes.code import Code
 from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_signs
 from myriad.codes.packing import pack_signs, packed_bytes
 from myriad.errors import InputError
-from myriad.parallel import Executor, SharedArray, Workers, share_array
-from myriad.progress import SILENT, Advance, Progress
+from myriad.parallel import (
+    DEFAULT_LEARNING,
+    Executor,
+    LearningContext,
+    SharedArray,
+    share_array,
+)
+from myriad.progress import Advance
 from myriad.randomness import generator
 from myriad.serialisation import check_array, check_count, is_number, later_field
 
@@ -142,10 +148,7 @@ def learn_bilinear(
     shape: tuple[int, int] | None = None,
     centred: bool = False,
     rounds: int = 10,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> BilinearCode:
     """Learn a bilinear code from a sample of rows.
 
@@ -158,7 +161,7 @@ def learn_bilinear(
         a Gaussian.
     centred : whether the mean of the sample is subtracted before rows are projected.
     rounds : iterations of learning, at most; it ends early where both sides stay the same.
-    workers : workers that multiply the rows; None for threads of this process.
+    context : its threads or workers multiply the rows.
 
     The code is the same for a seed on any number of threads and workers.
     """
@@ -171,7 +174,7 @@ def learn_bilinear(
         raise InputError(f"A row of {dim} features cannot be reshaped to {d1}x{d2}.")
     centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if centred else None
     c1, c2 = shape_bits(d1, d2, dim if n_bits is None else n_bits)
-    random = generator(seed, "bilinear code")
+    random = generator(context.seed, "bilinear code")
     left, right = _draw_side(random, d1, c1), _draw_side(random, d2, c2)
     most = max(1, _SAMPLE_VALUES // dim)
     if len(rows) > most:
@@ -179,8 +182,8 @@ def learn_bilinear(
     if learned:
         shifted = rows if centre is None else rows - centre
         with (
-            progress.step("Learning projections", rounds, "iterations") as advance,
-            share_array(shifted, threads=threads, workers=workers) as (executor, shared),
+            context.progress.step("Learning projections", rounds, "iterations") as advance,
+            share_array(shifted, context) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)
             left, right = _learn_sides(sides, len(rows), rounds, executor, advance)

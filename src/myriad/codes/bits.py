@@ -24,7 +24,6 @@ from myriad.codes.packing import (
 )
 from myriad.codes.selected import SelectedCode, choose_features
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 from myriad.serialisation import check_array
 
 
@@ -117,9 +116,6 @@ def learn_bits(
     *,
     n_bits: int | None = None,
     information: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> SignCode:
     """Return the code of the `n_bits` most informative features, or of all in their own order.
 
@@ -127,9 +123,6 @@ def learn_bits(
     ----------
     sample : float32 (n_samples, dim), at least one row; only the mean magnitudes come from it.
     information : (dim,) bits, from `measure_information`; None to keep all features.
-
-    Nothing here is random or slow: `seed`, `threads` and `progress` are accepted because every code
-    is learned by the same call.
     """
     rows = as_rows(sample, name="The sample for sign bits")
     if rows.size == 0:

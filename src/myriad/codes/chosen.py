@@ -14,7 +14,6 @@ from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.onnx_nodes import Graph, add_selection
 from myriad.codes.selected import SelectedCode, choose_features
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +57,6 @@ def learn_chosen(
     *,
     count: int | None = None,
     information: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> ChosenCode:
     """Return the code of the `count` most informative features, or of all in their own order.
 

@@ -29,7 +29,6 @@ from myriad.codes.bits import SignCode, decode_bits, learn_bits
 from myriad.codes.code import Code, Selection
 from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_slice
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
 from myriad.serialisation import Serialisable, check_array, check_type
 
@@ -224,8 +223,6 @@ def learn_hadamard(
     n_bits: int | None = None,
     information: NDArray[np.float64] | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> HadamardCode:
     """Return the code of the `n_bits` most informative features of randomly rotated rows.
 

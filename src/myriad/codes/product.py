@@ -31,8 +31,7 @@ from myriad.codes.product_kernels import (
     transpose,
 )
 from myriad.errors import InputError
-from myriad.parallel import SharedArray, Workers, share_array
-from myriad.progress import SILENT, Progress
+from myriad.parallel import DEFAULT_LEARNING, LearningContext, SharedArray, share_array
 from myriad.randomness import generator
 from myriad.serialisation import check_array, check_count, later_field
 
@@ -198,10 +197,7 @@ def learn_product(
     d: int = 8,
     bits: int = 8,
     period: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
     max_rows_per_centroid: int = 16,
     rounds: int = 5,
 ) -> ProductCode:
@@ -217,7 +213,7 @@ def learn_product(
         of them (see `interleave`), and as many neighbouring sub-vectors share one book; if not,
         sub-vectors at the same position of different regions share one. Sharing saves memory and
         time. None: each sub-vector has its own book.
-    workers : workers that learn the books; None for threads of this process.
+    context : its threads or workers learn the books.
     max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
         used, if there are as many.
     rounds : iterations of k-means, at most.
@@ -235,13 +231,13 @@ def learn_product(
             f"{n_vectors} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
             f"use more rows or fewer bits."
         )
-    order = generator(seed, "product codebooks").permutation(n_vectors)
+    order = generator(context.seed, "product codebooks").permutation(n_vectors)
     chosen = order[: max(n_centroids * max_rows_per_centroid, _MIN_VECTORS)]
     books = np.empty((n_books, n_centroids, d), np.float32)
     learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
-        progress.step("Learning codebooks", n_books, "codebooks") as advance,
-        share_array(rows, threads=threads, workers=workers) as (executor, shared),
+        context.progress.step("Learning codebooks", n_books, "codebooks") as advance,
+        share_array(rows, context) as (executor, shared),
     ):
         # A few tasks per worker: worth sending, and long enough to read whole cache lines.
         size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))

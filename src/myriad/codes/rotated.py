@@ -17,8 +17,7 @@ from myriad.codes.code import Code
 from myriad.codes.product import count_books, learn_product
 from myriad.codes.registry import ROTATIONS
 from myriad.errors import InputError, did_you_mean
-from myriad.parallel import Workers, thread_executor
-from myriad.progress import SILENT, Progress
+from myriad.parallel import DEFAULT_LEARNING, LearningContext, thread_executor
 from myriad.randomness import generator
 from myriad.serialisation import check_array
 
@@ -90,10 +89,7 @@ def learn_rotated(
     d: int = 8,
     bits: int = 8,
     period: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> Code:
     """Learn a product code of rotated rows; see `learn_product`.
 
@@ -109,23 +105,14 @@ def learn_rotated(
     rows = as_rows(sample, name="The sample for a product code")
     count_books(rows.shape[1], d, bits, period)  # checks the settings before faiss sees them
     if rotation == "none":
-        R = None
+        return learn_product(rows, d=d, bits=bits, period=period, context=context)
+    size = choose_size(period or rows.shape[1], d)
+    if rotation == "random":
+        R = _draw_rotation(size, context.seed)
     else:
-        size = choose_size(period or rows.shape[1], d)
-        draw = _draw_rotation if rotation == "random" else _learn_rotation
-        R = draw(rows, size, d, bits, seed, threads)
-        rows = rotate(rows, R)
-    code = learn_product(
-        rows,
-        d=d,
-        bits=bits,
-        period=period,
-        seed=seed,
-        threads=threads,
-        workers=workers,
-        progress=progress,
-    )
-    return code if R is None else RotatedCode(R, code)
+        R = _learn_rotation(rows, size, d, bits, context.seed)
+    rotated = rotate(rows, R)
+    return RotatedCode(R, learn_product(rotated, d=d, bits=bits, period=period, context=context))
 
 
 def choose_size(dim: int, d: int) -> int:
@@ -135,16 +122,12 @@ def choose_size(dim: int, d: int) -> int:
     return dividing[0] if dividing else min(top, dim)
 
 
-def _draw_rotation(
-    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
-) -> Float:
+def _draw_rotation(size: int, seed: int) -> Float:
     Q, _ = np.linalg.qr(generator(seed, "random rotation").standard_normal((size, size)))
     return Q.astype(np.float32)
 
 
-def _learn_rotation(
-    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
-) -> Float:
+def _learn_rotation(rows: Float, size: int, d: int, bits: int, seed: int) -> Float:
     """Return the rotation that faiss learns for product codes from blocks of the rows.
 
     faiss writes past its buffers if it is given fewer vectors than they have features. Such a

@@ -10,7 +10,6 @@ from myriad._jit import jit
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 from myriad.serialisation import check_array
 
 _LEVELS = 255  # steps between the lowest and the highest value
@@ -57,13 +56,10 @@ class ScalarCode(Code, kind="scalar"):
         _restore(codes, self.low, self.step, out)
 
 
-def learn_scalar(
-    sample: Float, *, seed: int = 0, threads: int | None = None, progress: Progress = SILENT
-) -> ScalarCode:
+def learn_scalar(sample: Float) -> ScalarCode:
     """Learn the range of each feature from a sample (n_samples, dim) of at least one row.
 
-    Values outside the range are clipped when they are encoded. Nothing here is random or slow:
-    `seed`, `threads` and `progress` are accepted because every code is learned by the same call.
+    Values outside the range are clipped when they are encoded.
     """
     rows = as_rows(sample, name="The sample for a scalar code")
     if rows.size == 0:

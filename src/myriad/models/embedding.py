@@ -20,7 +20,7 @@ from myriad.models.cells import Cells
 from myriad.models.model import Model
 from myriad.models.ranking import merge_top
 from myriad.objectives import DISCRIMINANTS
-from myriad.parallel import ThreadPool, open_threads
+from myriad.parallel import LearningContext, ThreadPool, open_threads
 from myriad.serialisation import check_array, check_count
 
 RECALL = 0.95
@@ -151,7 +151,7 @@ def add_index(
 
     k = min(k, model.n_classes)
     n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
-    centres = learn_centres(model.prototypes, n_cells, seed=seed)
+    centres = learn_centres(model.prototypes, n_cells, LearningContext(seed, threads=1))
     exact = replace(model, centres=None).rank(X, k)[0]
     cells = replace(model, centres=centres)._search.cells
     probes = cells.count_probes(model.embed(X), exact, recall)

@@ -13,12 +13,11 @@ from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError, did_you_mean
 from myriad.parallel import thread_executor
-from myriad.progress import SILENT
 from myriad.serialisation import check_type, is_number
 from myriad.signatures.learning import (
     Learning,
     common_fields,
-    learn_vocabulary,
+    context_of,
     project_sample,
 )
 from myriad.signatures.maps import (
@@ -31,7 +30,7 @@ from myriad.signatures.maps import (
 from myriad.signatures.own_options import MAPS
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
-from myriad.vocabularies import PCA, Words, learn_intersection_pca
+from myriad.vocabularies import PCA, Words, learn_intersection_pca, learn_words
 from myriad.vocabularies.mixture import logits_to_posteriors, split_cells
 
 _HELLINGER = AdditiveMap()
@@ -161,7 +160,7 @@ def learn_bov(
     if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
     pca, values = project_sample(images, n_words, **options)
-    words = learn_vocabulary(values, n_words, options)
+    words = learn_words(values, n_words, context_of(options))
     signature = BagOfWordsSignature(
         *common_fields(options, pca),
         words,
@@ -197,16 +196,16 @@ def _add_kernel_pca(
     signature: BagOfWordsSignature, images: Iterable[Bytes] | ImageCollection, options: Learning
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
-    threads, progress = options.get("threads"), options.get("progress", SILENT)
+    context = context_of(options)
     total = len(images) if isinstance(images, Sized) else None
     histograms = []
-    with progress.step("Computing histograms for kernel PCA", total, "images") as advance:
+    with context.progress.step("Computing histograms for kernel PCA", total, "images") as advance:
         counting = _Counting(signature)
-        for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
+        for histogram in map_images(
+            counting, images, colour=signature.colour, threads=context.threads
+        ):
             histograms.append(histogram)
             advance(1)
     with thread_executor(1):
-        pca = learn_intersection_pca(
-            np.stack(histograms), KERNEL_PCA_DIM, seed=options.get("seed", 0)
-        )
+        pca = learn_intersection_pca(np.stack(histograms), KERNEL_PCA_DIM, seed=context.seed)
     return replace(signature, map=IntersectionMap(pca))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection, LocalDescriptors
-from myriad.progress import SILENT
 from myriad.serialisation import check_type
 from myriad.signatures.learning import (
     Learning,
     append_coordinates,
     common_fields,
+    context_of,
     project_sample,
 )
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
@@ -169,14 +169,7 @@ def learn_fisher(
     options : see `Learning`.
     """
     pca, values = project_sample(images, n_components, coordinates=coordinates, **options)
-    mixture = learn_mixture(
-        values,
-        n_components,
-        seed=options.get("seed", 0),
-        threads=options.get("threads"),
-        workers=options.get("workers"),
-        progress=options.get("progress", SILENT),
-    )
+    mixture = learn_mixture(values, n_components, context_of(options))
     return FisherSignature(
         *common_fields(options, pca),
         mixture,

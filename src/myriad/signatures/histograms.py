@@ -17,13 +17,12 @@ from myriad.descriptors.filter_bank import FilterBank
 from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
 from myriad.parallel import thread_executor
-from myriad.progress import SILENT
 from myriad.serialisation import check_type
 from myriad.signatures.bov import KERNEL_PCA_DIM
-from myriad.signatures.learning import Learning, learn_vocabulary
+from myriad.signatures.learning import Learning, context_of
 from myriad.signatures.pyramid import Pyramid, pyramid_of
 from myriad.signatures.signature import Signature
-from myriad.vocabularies import IntersectionPCA, Words, learn_intersection_pca
+from myriad.vocabularies import IntersectionPCA, Words, learn_intersection_pca, learn_words
 
 LEVELS = 4
 """Levels of red, green and blue that colours are counted by."""
@@ -170,33 +169,32 @@ def learn_histograms(
     if isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
     bank, regions = FilterBank(step=step), options.get("regions", 4)
-    progress, threads = options.get("progress", SILENT), options.get("threads")
+    context = context_of(options)
     grey = images if isinstance(images, ImageCollection) else [make_grey(image) for image in images]
     values = sample_descriptors(
         grey,
         bank,
         most=min(SAMPLE, options.get("sample", SAMPLE)),
-        seed=options.get("seed", 0),
-        threads=threads,
-        workers=options.get("workers"),
-        progress=progress,
+        context=context,
     )
     if len(values) < max(n_words, 2):
         raise InputError(
             f"The images gave {len(values)} filter responses, too few for {n_words} textons: give "
             "more images or a smaller vocabulary (--components)."
         )
-    words = learn_vocabulary(values, n_words, options)
+    words = learn_words(values, n_words, context)
     counter, total = HistogramCounter(bank, words, regions), None
     if isinstance(images, Sized):
         total = len(images)
     rows = []
-    with progress.step("Computing colour and texton histograms", total, "images") as advance:
-        for row in map_images(counter, images, colour=True, threads=threads):
+    with context.progress.step(
+        "Computing colour and texton histograms", total, "images"
+    ) as advance:
+        for row in map_images(counter, images, colour=True, threads=context.threads):
             rows.append(row)
             advance(1)
     with thread_executor(1):
-        pca = learn_intersection_pca(np.stack(rows), KERNEL_PCA_DIM, seed=options.get("seed", 0))
+        pca = learn_intersection_pca(np.stack(rows), KERNEL_PCA_DIM, seed=context.seed)
     return HistogramSignature(bank, words, regions, pca)
 
 

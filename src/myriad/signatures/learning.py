@@ -14,10 +14,10 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import DenseSIFT, Descriptor, ImageCollection
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.errors import InputError
-from myriad.parallel import Workers, thread_executor
+from myriad.parallel import LearningContext, Workers, thread_executor
 from myriad.progress import SILENT, Progress
 from myriad.signatures.pyramid import pyramid_of
-from myriad.vocabularies import PCA, Words, learn_pca, learn_words
+from myriad.vocabularies import PCA, learn_pca
 
 _SIFT = DenseSIFT(keep_empty=False)
 
@@ -50,6 +50,16 @@ class Learning(TypedDict, total=False):
 
 class TooFewDescriptors(InputError):
     """Patches of the images have too little contrast to learn a vocabulary from."""
+
+
+def context_of(options: Learning) -> LearningContext:
+    """Return how and where a signature is learned."""
+    return LearningContext(
+        options.get("seed", 0),
+        options.get("threads"),
+        options.get("workers"),
+        options.get("progress", SILENT),
+    )
 
 
 def common_fields(options: Learning, pca: PCA) -> tuple[Descriptor, PCA]:
@@ -87,15 +97,9 @@ def project_sample(
         raise InputError(f"pca_dim must be 1 to {descriptor.dim}, not {pca_dim}.")
     if n_words < 1:
         raise InputError(f"A vocabulary needs at least one Gaussian or word, not {n_words}.")
+    context = LearningContext(seed, threads, workers, progress)
     values = sample_descriptors(
-        images,
-        descriptor,
-        most=sample,
-        positions=coordinates,
-        seed=seed,
-        threads=threads,
-        workers=workers,
-        progress=progress,
+        images, descriptor, most=sample, positions=coordinates, context=context
     )
     if len(values) == 0:
         raise TooFewDescriptors(
@@ -108,10 +112,10 @@ def project_sample(
         )
     with thread_executor(1):  # the rounding of BLAS's sums depends on its number of threads
         if not coordinates:
-            pca = learn_pca(values, pca_dim, whiten=whiten, workers=workers)
+            pca = learn_pca(values, pca_dim, context, whiten=whiten)
             return pca, pca.project(values)
         own = np.ascontiguousarray(values[:, : descriptor.dim])
-        pca = learn_pca(own, pca_dim, whiten=whiten, workers=workers)
+        pca = learn_pca(own, pca_dim, context, whiten=whiten)
         return pca, append_coordinates(pca.project(own), values[:, descriptor.dim :])
 
 
@@ -121,14 +125,3 @@ def append_coordinates(projected: Float, positions: Float) -> Float:
     Diagonal Gaussians do not depend on the scale of a column, so the two need no weight.
     """
     return np.hstack([projected, positions - np.float32(0.5)])
-
-
-def learn_vocabulary(values: Float, n_words: int, options: Learning) -> Words:
-    """Learn the words of projected descriptors."""
-    return learn_words(
-        values,
-        n_words,
-        seed=options.get("seed", 0),
-        threads=options.get("threads"),
-        workers=options.get("workers"),
-    )

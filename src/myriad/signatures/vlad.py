@@ -15,12 +15,12 @@ from myriad.serialisation import check_type
 from myriad.signatures.learning import (
     Learning,
     common_fields,
-    learn_vocabulary,
+    context_of,
     project_sample,
 )
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
-from myriad.vocabularies import PCA, Words
+from myriad.vocabularies import PCA, Words, learn_words
 from myriad.vocabularies.kmeans import add_residuals
 
 
@@ -99,7 +99,7 @@ def learn_vlad(
 ) -> VladSignature:
     """Learn the PCA and the words of a VLAD signature; parameters as in `learn_fisher`."""
     pca, values = project_sample(images, n_words, **options)
-    words = learn_vocabulary(values, n_words, options)
+    words = learn_words(values, n_words, context_of(options))
     return VladSignature(
         *common_fields(options, pca), words, options.get("regions", 4), within=within
     )

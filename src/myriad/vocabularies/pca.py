@@ -9,7 +9,7 @@ import numpy as np
 
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
-from myriad.parallel import Workers
+from myriad.parallel import DEFAULT_LEARNING, LearningContext
 from myriad.serialisation import Serialisable, check_array, check_type, is_number
 from myriad.vocabularies.blocks import open_blocks, sum_rows
 
@@ -74,7 +74,11 @@ class PCA(Serialisable, kind="pca"):
 
 
 def learn_pca(
-    values: Float, dim: int, *, whiten: bool = False, workers: Workers | None = None
+    values: Float,
+    dim: int,
+    context: LearningContext = DEFAULT_LEARNING,
+    *,
+    whiten: bool = False,
 ) -> PCA:
     """Find the `dim` directions of largest variance of the rows of `values`.
 
@@ -86,7 +90,7 @@ def learn_pca(
     ----------
     values : float32 array of shape (n_samples, n_features).
     dim : at most n_features.
-    workers : workers that sum the blocks; None for this thread.
+    context : its threads or workers sum the blocks.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, n_features = values.shape
@@ -94,7 +98,7 @@ def learn_pca(
         raise InputError(f"A PCA of {n_features} features can keep 1 to {n_features}, not {dim}.")
     if n_samples < 2:
         raise InputError("A PCA needs at least two rows to learn from.")
-    with open_blocks(values, workers=workers) as blocks:
+    with open_blocks(values, context) as blocks:
         mean = (blocks.sum(sum_rows) / n_samples).astype(np.float32)
         covariance = blocks.sum(_Scatter(mean))
     variances, vectors = np.linalg.eigh(covariance / (n_samples - 1))
