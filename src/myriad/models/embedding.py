@@ -23,8 +23,8 @@ from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import LearningContext, ThreadPool, open_threads
 from myriad.serialisation import check_array, check_count
 
-RECALL = 0.95
-"""Default fraction of the best classes that an index should find."""
+RECALL, RECALL_AT = 0.95, 5
+"""Default fraction of the best classes that an index should find, and how many are the best."""
 CELLS = 4.0
 """Number of cells of an index, as a multiple of the square root of the number of classes."""
 
@@ -140,16 +140,16 @@ def concatenate(models: Sequence[EmbeddingModel]) -> EmbeddingModel:
 
 
 def add_index(
-    model: EmbeddingModel, X: Float, *, seed: int = 0, k: int = 5, recall: float = RECALL
+    model: EmbeddingModel, X: Float, *, seed: int = 0, recall: float = RECALL
 ) -> tuple[EmbeddingModel, float]:
     """Return the model with an index for approximate ranking, and the index's recall on `X`.
 
     The number of probed cells is the smallest with which the rows `X` find the fraction `recall`
-    of their `k` best classes.
+    of their `RECALL_AT` best classes.
     """
     from myriad.vocabularies.kmeans import learn_centres
 
-    k = min(k, model.n_classes)
+    k = min(RECALL_AT, model.n_classes)
     n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
     centres = learn_centres(model.prototypes, n_cells, LearningContext(seed, threads=1))
     exact = replace(model, centres=None).rank(X, k)[0]
