@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad._jit import jit
 from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.bits import SignCode, decode_bits
 from myriad.codes.code import Code
 from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph
 from myriad.codes.packing import packed_bytes
-from myriad.codes.presence_kernels import scale_present, sum_magnitudes, sum_squares
 from myriad.codes.selected import SelectedCode
 from myriad.errors import InputError
 from myriad.serialisation import check_array
@@ -227,3 +227,38 @@ def count_fitting(cells: Ints, bits: int | None) -> int:
     used = np.cumsum(first)
     sizes = 8 * ((used + 7) // 8) + np.arange(1, len(cells) + 1)
     return max(1, int(np.searchsorted(sizes, bits, side="right")))
+
+
+# Kernels over the cells of rows. A row is read once, in the order of its features; `cells` (dim,)
+# is the cell of each, and the sums of a row lie in one short array, whatever their order.
+
+
+@jit
+def sum_squares(rows, cells, energies):  # type: ignore[no-untyped-def]
+    """Add the squared values of each cell of each row to `energies` (n_samples, n_cells)."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            energies[i, cells[j]] += np.float64(rows[i, j]) * np.float64(rows[i, j])
+
+
+@jit
+def sum_magnitudes(rows, cells, present, totals):  # type: ignore[no-untyped-def]
+    """Add the magnitudes of values whose cell is present to `totals` (dim,)."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            if present[i, cells[j]]:
+                totals[j] += abs(np.float64(rows[i, j]))
+
+
+@jit
+def scale_present(signs, magnitudes, present, positions):  # type: ignore[no-untyped-def]
+    """Multiply signs (n_samples, n_bits) by magnitudes, and by 0 where their cell is not present.
+
+    Parameters
+    ----------
+    present : (n_samples, n_cells) of 0 and 1.
+    positions : (n_bits,), the column of `present` for each bit.
+    """
+    for i in range(signs.shape[0]):
+        for j in range(signs.shape[1]):
+            signs[i, j] *= magnitudes[j] * present[i, positions[j]]
