@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,9 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError, did_you_mean
-from myriad.parallel import thread_executor
+from myriad.parallel import LearningContext, thread_executor
 from myriad.serialisation import check_type, is_number
-from myriad.signatures.learning import (
-    Learning,
-    common_fields,
-    context_of,
-    project_sample,
-)
+from myriad.signatures.learning import VocabularyLearning
 from myriad.signatures.maps import (
     AdditiveMap,
     HistogramMap,
@@ -142,7 +137,7 @@ def learn_bov(
     n_words: int = 1024,
     soft: bool = False,
     map: str = "hellinger",
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> BagOfWordsSignature:
     """Learn the PCA and the words of a bag of visual words; parameters as in `learn_fisher`.
 
@@ -159,16 +154,18 @@ def learn_bov(
         )
     if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
-    pca, values = project_sample(images, n_words, **options)
-    words = learn_words(values, n_words, context_of(options))
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_words)
+    words = learn_words(values, n_words, learning.context)
     signature = BagOfWordsSignature(
-        *common_fields(options, pca),
+        learning.descriptor,
+        pca,
         words,
-        options.get("regions", 4),
+        learning.regions,
         choose_map("hellinger" if map == KERNEL_PCA else map),
         _spread(values, words) if soft else 0.0,
     )
-    return _add_kernel_pca(signature, images, options) if map == KERNEL_PCA else signature
+    return _add_kernel_pca(signature, images, learning.context) if map == KERNEL_PCA else signature
 
 
 def _spread(values: Float, words: Words) -> float:
@@ -193,10 +190,11 @@ class _Counting:
 
 
 def _add_kernel_pca(
-    signature: BagOfWordsSignature, images: Iterable[Bytes] | ImageCollection, options: Learning
+    signature: BagOfWordsSignature,
+    images: Iterable[Bytes] | ImageCollection,
+    context: LearningContext,
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
-    context = context_of(options)
     total = len(images) if isinstance(images, Sized) else None
     histograms = []
     with context.progress.step("Computing histograms for kernel PCA", total, "images") as advance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection, LocalDescriptors
 from myriad.serialisation import check_type
-from myriad.signatures.learning import (
-    Learning,
-    append_coordinates,
-    common_fields,
-    context_of,
-    project_sample,
-)
+from myriad.signatures.learning import VocabularyLearning, append_coordinates
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
@@ -155,7 +149,7 @@ def learn_fisher(
     n_components: int = 256,
     weights: bool = False,
     coordinates: bool = True,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> FisherSignature:
     """Learn the PCA and the mixture of a Fisher signature from images.
 
@@ -166,14 +160,16 @@ def learn_fisher(
     n_components : the number of Gaussians.
     weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
     coordinates : whether x and y of patches are part of their descriptors.
-    options : see `Learning`.
+    options : fields of `VocabularyLearning`.
     """
-    pca, values = project_sample(images, n_components, coordinates=coordinates, **options)
-    mixture = learn_mixture(values, n_components, context_of(options))
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_components, coordinates=coordinates)
+    mixture = learn_mixture(values, n_components, learning.context)
     return FisherSignature(
-        *common_fields(options, pca),
+        learning.descriptor,
+        pca,
         mixture,
-        options.get("regions", 4),
+        learning.regions,
         weights=weights,
         coordinates=coordinates,
     )

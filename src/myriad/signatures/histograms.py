@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import cv2
 import numpy as np
@@ -19,7 +19,7 @@ from myriad.errors import InputError
 from myriad.parallel import thread_executor
 from myriad.serialisation import check_type
 from myriad.signatures.bov import KERNEL_PCA_DIM
-from myriad.signatures.learning import Learning, context_of
+from myriad.signatures.learning import VocabularyLearning
 from myriad.signatures.pyramid import Pyramid, pyramid_of
 from myriad.signatures.signature import Signature
 from myriad.vocabularies import IntersectionPCA, Words, learn_intersection_pca, learn_words
@@ -154,7 +154,7 @@ def learn_histograms(
     *,
     n_words: int = 256,
     step: int = 6,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> HistogramSignature:
     """Learn the textons and the kernel PCA of a signature of histograms.
 
@@ -168,13 +168,13 @@ def learn_histograms(
     """
     if isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
-    bank, regions = FilterBank(step=step), options.get("regions", 4)
-    context = context_of(options)
+    learning, bank = VocabularyLearning(**options), FilterBank(step=step)
+    context, regions = learning.context, learning.regions
     grey = images if isinstance(images, ImageCollection) else [make_grey(image) for image in images]
     values = sample_descriptors(
         grey,
         bank,
-        most=min(SAMPLE, options.get("sample", SAMPLE)),
+        most=min(SAMPLE, learning.sample),
         context=context,
     )
     if len(values) < max(n_words, 2):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection
 from myriad.serialisation import check_type
-from myriad.signatures.learning import (
-    Learning,
-    common_fields,
-    context_of,
-    project_sample,
-)
+from myriad.signatures.learning import VocabularyLearning
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, Words, learn_words
@@ -95,11 +90,10 @@ def learn_vlad(
     *,
     n_words: int = 256,
     within: bool = False,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> VladSignature:
     """Learn the PCA and the words of a VLAD signature; parameters as in `learn_fisher`."""
-    pca, values = project_sample(images, n_words, **options)
-    words = learn_words(values, n_words, context_of(options))
-    return VladSignature(
-        *common_fields(options, pca), words, options.get("regions", 4), within=within
-    )
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_words)
+    words = learn_words(values, n_words, learning.context)
+    return VladSignature(learning.descriptor, pca, words, learning.regions, within=within)
