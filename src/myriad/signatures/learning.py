@@ -20,6 +20,8 @@ from myriad.signatures.pyramid import pyramid_of
 from myriad.vocabularies import PCA, learn_pca
 
 _SIFT = DenseSIFT(keep_empty=False)
+SAMPLE = 300_000
+"""Most descriptors that a vocabulary is learned from, by default."""
 
 
 class TooFewDescriptors(InputError):
@@ -46,7 +48,7 @@ class VocabularyLearning:
     pca_dim: int | None = None
     whiten: bool = False
     descriptor: Descriptor = _SIFT
-    sample: int = 300_000
+    sample: int = SAMPLE
     seed: int = 0
     threads: int | None = None
     workers: Workers | None = None

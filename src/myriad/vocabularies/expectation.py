@@ -14,6 +14,8 @@ from myriad.vocabularies.blocks import Blocks, open_blocks, sum_rows
 from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, nearest_centres
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 
+ROUNDS = 15
+"""Iterations of EM, by default."""
 _ROWS_PER_GAUSSIAN = 256
 _FLOOR = 1e-3  # least variance of a Gaussian, as a fraction of the variance of all descriptors
 _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
@@ -24,7 +26,7 @@ def learn_mixture(
     n_components: int,
     context: LearningContext = DEFAULT_LEARNING,
     *,
-    rounds: int = 15,
+    rounds: int = ROUNDS,
 ) -> GaussianMixture:
     """Fit a mixture of `n_components` Gaussians to the rows of `values`.
 
