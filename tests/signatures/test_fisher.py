@@ -171,33 +171,10 @@ def test_knows_which_features_belong_to_a_gaussian(signature, weights):
     np.testing.assert_array_equal(silent, np.sort(signature.columns_of(3)))
 
 
-def test_is_a_grey_signature_and_repeats_itself(signature):
-    assert isinstance(signature, Signature)
-    assert signature.colour is False
-    image = photograph()
-    np.testing.assert_array_equal(signature.describe(image), signature.describe(image))
-
-
 def test_different_images_differ(signature):
     image = photograph()
     other = cv2.resize(data.coins(), (160, 140))
     assert signature.describe(image) @ signature.describe(other) < 0.9
-
-
-@pytest.mark.parametrize(
-    "image", [np.full((90, 70), 128, np.uint8), np.zeros((1, 1), np.uint8), np.eye(9, 3) > 0]
-)
-def test_constant_and_tiny_images_are_defined(signature, image):
-    described = signature.describe(image.astype(np.uint8) * np.uint8(1))
-    assert np.isfinite(described).all()
-    assert np.linalg.norm(described) == pytest.approx(1, abs=1e-4)
-
-
-def test_survives_a_round_trip(signature):
-    settings, arrays = flatten(signature)
-    assert set(arrays) >= {"pca.mean", "mixture.weights"}
-    again = restore(settings, arrays, Signature)
-    np.testing.assert_array_equal(again.describe(photograph()), signature.describe(photograph()))
 
 
 def test_a_signature_with_weights(signature):
