@@ -33,7 +33,15 @@ from myriad.codes import (
 from myriad.errors import InputError
 from myriad.estimators.parameters import check_parameters
 from myriad.parallel import LearningContext
-from myriad.store import ArrayRows, Rows, Store, feature_information, rows_at_a_time, sample_rows
+from myriad.store import (
+    ArrayRows,
+    Rows,
+    Store,
+    feature_information,
+    rows_at_a_time,
+    sample_rows,
+    training_rows,
+)
 
 
 class _Quantizer(BaseEstimator, ABC):
@@ -120,7 +128,7 @@ def _rows_of(X: ArrayLike | Store, y: ArrayLike | None) -> Rows:
     if isinstance(X, Store):
         if X.code is not None:
             raise InputError(f"The rows of {X.path} are already encoded.")
-        return X.training_rows()
+        return training_rows(X)
     rows = as_rows(X)
     if rows.size == 0:
         raise InputError("A code is learned from at least one row and one feature.")

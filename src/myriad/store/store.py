@@ -278,9 +278,10 @@ class Store:
                 raise InputError(f"{self.path} has no rows of the split {name!r}, only {present}.")
         return StoreRows(self, np.flatnonzero(np.isin(self.splits, wanted)))
 
-    def training_rows(self) -> StoreRows:
-        """Return the rows that a code may be learned from: all if there is no split ``train``."""
-        return self.rows("train" if "train" in self.split_names else None)
+
+def training_rows(store: Store) -> StoreRows:
+    """Return the rows that a code may be learned from: all if there is no split ``train``."""
+    return store.rows("train" if "train" in store.split_names else None)
 
 
 class StoreRows(Rows):

@@ -34,6 +34,7 @@ from myriad.store import (
     is_store,
     rows_at_a_time,
     sample_rows,
+    training_rows,
 )
 from myriad.store.manifest import PLAN, STORE
 
@@ -148,7 +149,7 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
 
 
 def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:
-    rows = store.training_rows()
+    rows = training_rows(store)
     sample = sample_rows(rows, seed=context.seed)
     recipe = store.recipe if store.recipe is not None and store.recipe.dim == store.dim else None
     source = Source(sample) if recipe is None else Source(sample, None, recipe.period, recipe.cells)
