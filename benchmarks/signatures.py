@@ -26,6 +26,7 @@ from vlfeat import VLFeat
 from myriad.arrays import Bytes
 from myriad.descriptors import DenseSIFT, LocalColour, SiftColour
 from myriad.descriptors.sampling import sample_descriptors
+from myriad.parallel import LearningContext
 from myriad.signatures import FisherSignature, learn_fisher
 from myriad.signatures.fisher import fisher_vectors
 from myriad.signatures.learning import append_coordinates
@@ -114,12 +115,13 @@ def compare_vlfeat(signature: FisherSignature, image: Bytes) -> float:
 def time_mixture(threads: int) -> dict[str, float]:
     """Return the seconds of learning 256 Gaussians from a million descriptors in 15 rounds."""
     images = [draw_image(seed) for seed in range(100)]
+    context = LearningContext(threads=threads)
     values = sample_descriptors(
-        images, DenseSIFT(), most=1_000_000, per_image=10_000, threads=threads
+        images, DenseSIFT(), most=1_000_000, per_image=10_000, context=context
     )
     projected = learn_pca(values, 64).project(values)
     start = time.perf_counter()
-    learn_mixture(projected, 256, seed=0, rounds=15, threads=threads)
+    learn_mixture(projected, 256, context, rounds=15)
     return {
         f"mixture, {len(projected):,} x 64, 256 Gaussians, 15 rounds, {threads} threads": round(
             time.perf_counter() - start, 1

@@ -4,7 +4,10 @@ import json
 import pickle
 import subprocess
 import sys
+import time
 from importlib import import_module
+
+import pytest
 
 from myriad._jit import Kernel, inlined, is_uncached, jit
 from myriad.models.ranking import scan_top
@@ -96,7 +99,10 @@ assert Decider(folder).decide(X, 2).labels[:, 0].tolist() == [0, 1, 2]
 def test_a_kernel_does_not_import_the_linear_algebra_of_scipy():
     code = """
 import sys
+import time
 from importlib import import_module
+
+import pytest
 from myriad.randomness import mix
 mix(1, 2)
 assert "numba.np.arraymath" in sys.modules
@@ -109,28 +115,36 @@ assert "scipy.linalg" in sys.modules
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.fixture
+def import_new(tmp_path, monkeypatch):
+    """A function that imports kernels from their source, which no cache holds yet."""
+
+    def import_source(name, source):
+        text = f"# {tmp_path} {time.time_ns()}\nfrom myriad._jit import jit\n{source}"
+        (tmp_path / f"{name}.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        return import_module(name)
+
+    return import_source
+
+
+def test_constants_that_kernels_pass_are_not_compiled_for(import_new):
+    source = """
 @jit
 def add_if(x, amount, wanted):
     return x + amount if wanted else x
 
-
 @jit
 def add_constants(x):
     return add_if(x, 1, True) + add_if(x, 2, False) + add_if(x, x, x > 0)
+"""
+    module = import_new("kernels_with_constants", source)
+    assert module.add_constants(5) == 21
+    assert len(module.add_if.signatures) == 1
 
 
-def test_constants_that_kernels_pass_are_not_compiled_for(monkeypatch, tmp_path):
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))  # compiled here, not loaded
-    assert add_constants(5) == 21
-    assert len(add_if.signatures) == 1
-
-
-def test_a_kernel_is_missing_from_the_cache_until_it_is_compiled(tmp_path, monkeypatch):
-    (tmp_path / "kernels_of_a_test.py").write_text(
-        "from myriad._jit import jit\n\n@jit\ndef double(x):\n    return 2 * x\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    double = import_module("kernels_of_a_test").double
+def test_a_kernel_is_missing_from_the_cache_until_it_is_compiled(import_new):
+    double = import_new("kernels_of_a_test", "@jit\ndef double(x):\n    return 2 * x\n").double
     assert is_uncached(double)
     assert double(21) == 42
     assert not is_uncached(double)

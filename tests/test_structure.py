@@ -246,7 +246,7 @@ def test_good_import_passes(source, package):
         ("def f():\n    from myriad.pipelines.training import train", 1),
         ("from myriad.pipelines import demo", 1),
         ("import myriad.pipelines.cupboard", 1),
-        ("from myriad.pipelines.predicting.scoring import score_store", 0),
+        ("from myriad.pipelines.predicting.scoring import Evaluator", 0),
         ("from myriad.pipelines.outputs import locks_output", 0),
         ("from myriad.training import SGD", 0),
     ],

@@ -1,7 +1,8 @@
-"""Atomic writing of files; JSON and arrays, read with error messages for users."""
+"""Atomic writing of files; JSON, CSV and arrays, read with error messages for users."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import math
@@ -177,6 +178,40 @@ def _kernel_devices() -> frozenset[int]:
     """Return the file systems of the kernel: of files that it makes up, and of devices."""
     roots = ("/proc", "/sys", "/dev")
     return frozenset(os.stat(root).st_dev for root in roots if os.path.ismount(root))
+
+
+@contextmanager
+def reading_text(name: Path | str) -> Iterator[None]:
+    """Convert the errors of reading a text file in UTF-8 to `InputError`.
+
+    Parameters
+    ----------
+    name : the file, or the option and the file, as errors call it.
+    """
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise InputError(f"{name} is not UTF-8 text: save it in UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}.") from None
+
+
+@contextmanager
+def open_csv(path: Path, *, option: str = "") -> Iterator[Any]:
+    """Yield the reader of a CSV file: an iterator over lists of cells, with ``line_num``.
+
+    Parameters
+    ----------
+    option : the option that states the file, for errors.
+    """
+    refuse_special(path)
+    name = f"{option} {path}" if option else str(path)
+    with reading_text(name), path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.reader(stream, strict=True)
+        try:
+            yield reader
+        except csv.Error as error:
+            raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}).") from None
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-from myriad.errors import InputError
+from myriad.errors import InputError, quote
 
 _KINDS: dict[str, type[Serialisable]] = {}
 _LATER = "myriad later field"
@@ -25,8 +26,8 @@ _LATER = "myriad later field"
 class Serialisable:
     """The base class of learned objects; a subclass names its `kind` in the class statement.
 
-    A subclass checks its fields in ``__post_init__`` and raises `InputError` if they are not
-    consistent, because they may come from a file.
+    A subclass checks its fields in ``__post_init__``, with `check_array` and the like, and raises
+    `InputError` if they are not consistent, because they may come from a file.
     """
 
     kind: ClassVar[str]
@@ -49,6 +50,58 @@ def later_field(default: Any) -> Any:
     does not change: the shards of a store record that of their code.
     """
     return dataclasses.field(default=default, metadata={_LATER: True})
+
+
+def check_array(
+    array: Any,
+    name: str,
+    shape: tuple[int | None, ...],
+    *,
+    dtype: type = np.float32,
+    finite: bool = True,
+    empty: bool = False,
+) -> None:
+    """Raise `InputError` unless a field is an array of a dtype and a shape.
+
+    Parameters
+    ----------
+    name : what errors call the array, such as "The mean of a PCA".
+    shape : its sizes; None for any.
+    finite : whether NaN and infinite values are refused; all values are read for that.
+    empty : whether a size of None may be 0.
+    """
+    kind = np.dtype(dtype)
+    if not isinstance(array, np.ndarray) or array.dtype != kind:
+        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise InputError(f"{name} must be an array of {kind}, not {found}.")
+    fits = array.ndim == len(shape) and all(
+        size == wanted or (wanted is None and (empty or size > 0))
+        for size, wanted in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        free = "any" if empty else "at least 1"
+        sizes = ", ".join(free if size is None else str(size) for size in shape)
+        raise InputError(f"{name} must have the shape ({sizes}), not {array.shape}.")
+    if finite and not np.isfinite(array).all():
+        raise InputError(f"{name} must not have NaN or infinite values.")
+
+
+def check_count(value: Any, name: str) -> None:
+    """Raise `InputError` unless a field is a whole number of at least 1."""
+    if type(value) is not int or value < 1:
+        raise InputError(f"{name} must be a whole number of at least 1, not {quote(value)}.")
+
+
+def check_type(value: Any, kind: type, name: str) -> None:
+    """Raise `InputError` unless a field is an instance of a class."""
+    if not isinstance(value, kind):
+        found = type(value).__name__
+        raise InputError(f"{name} must be of the type {kind.__name__}, not {found}.")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a field is a finite number."""
+    return type(value) in (int, float) and math.isfinite(value)
 
 
 def flatten(item: Serialisable) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

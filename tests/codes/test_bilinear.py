@@ -46,8 +46,9 @@ def test_learning_brings_rows_nearer_to_their_signs():
 
 def test_the_same_on_any_number_of_threads_and_workers(tmp_path):
     rows, workers = make_rows(300, 60), open_posting(tmp_path / "shared")
-    one = learn_bilinear(rows, threads=1)
-    for other in (learn_bilinear(rows, threads=2), learn_bilinear(rows, workers=workers)):
+    one = learn_bilinear(rows, context=LearningContext(threads=1))
+    for context in (LearningContext(threads=2), LearningContext(workers=workers)):
+        other = learn_bilinear(rows, context=context)
         np.testing.assert_array_equal(one.left, other.left)
         np.testing.assert_array_equal(one.right, other.right)
     assert len(workers.executor.sent) % (2 * 3) == 0  # three tasks for each side in each round

@@ -92,7 +92,7 @@ def test_refuses_what_does_not_fit(learn):
 
 @pytest.mark.parametrize(
     ("chosen", "says"),
-    [([0, 0], "twice"), ([0, 4], "between"), ([-1, 0], "between"), ([], "between")],
+    [([0, 0], "twice"), ([0, 4], "between"), ([-1, 0], "between"), ([], "at least 1")],
 )
 def test_refuses_features_that_do_not_exist(chosen, says):
     chosen = np.array(chosen, np.int32)

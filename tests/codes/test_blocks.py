@@ -34,5 +34,5 @@ def test_codes_that_do_not_restore_rows():
 def test_damaged_settings_are_refused(codes):
     with pytest.raises(InputError, match="a code for each block"):
         BlockCode(codes)
-    with pytest.raises(InputError, match="at least one feature"):
+    with pytest.raises(InputError, match="at least 1"):
         FloatCode(0)

@@ -29,7 +29,7 @@ def make_rows(n=300, dim=DIM, seed=0):
 
 def learn_by_name(name, sample, seed=0):
     if name in SPECIAL:
-        return SPECIAL[name](sample, seed=seed)
+        return SPECIAL[name](sample, context=LearningContext(seed))
     return CODES[name].learn(
         Source(sample), CodeOptions(name), LearningContext(seed=seed, threads=1)
     )

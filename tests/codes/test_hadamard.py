@@ -101,7 +101,7 @@ def test_refuses_parts_that_do_not_fit():
             HadamardRotation(centre, signs)
     with pytest.raises(InputError, match="does not fit"):
         HadamardCode(code.turning, learn_bits(draw(3, 16)))
-    with pytest.raises(InputError, match="needs a rotation"):
+    with pytest.raises(InputError, match="rotation of Hadamard bits must be"):
         HadamardCode(code.code, code.code)
     assert isinstance(code.code, SignCode)
 

@@ -12,6 +12,7 @@ from myriad.codes.codebooks import learn_codebook
 from myriad.codes.packing import pack, packed_bytes, unpack
 from myriad.codes.product import _gather_interleaved, interleave
 from myriad.errors import InputError
+from myriad.parallel import LearningContext
 from myriad.progress import Progress
 from myriad.serialisation import flatten, restore
 from tests.posting import open_posting
@@ -186,16 +187,16 @@ def test_each_book_learns_from_its_own_places_only():
 
 def test_same_books_on_any_number_of_threads():
     rows = make_rows(600, 40)
-    one, three = (learn_product(rows, seed=9, bits=6, threads=t) for t in (1, 3))
+    one, three = (learn_product(rows, bits=6, context=LearningContext(9, t)) for t in (1, 3))
     np.testing.assert_array_equal(one.codebooks, three.codebooks)
-    other = learn_product(rows, seed=10, bits=6)
+    other = learn_product(rows, bits=6, context=LearningContext(10))
     assert (one.codebooks != other.codebooks).any()
 
 
 def test_same_books_by_workers(tmp_path):
     rows, workers = make_rows(600, 67), open_posting(tmp_path / "shared")
-    here = learn_product(rows, d=4, seed=9, bits=6)
-    there = learn_product(rows, d=4, seed=9, bits=6, workers=workers)
+    here = learn_product(rows, d=4, bits=6, context=LearningContext(9))
+    there = learn_product(rows, d=4, bits=6, context=LearningContext(9, workers=workers))
     np.testing.assert_array_equal(here.codebooks, there.codebooks)
     assert len(workers.executor.sent) == 9  # of two books each, the last one of one
     assert max(workers.executor.sent) < 40 * 600  # rows stay in the file
@@ -232,7 +233,7 @@ def test_progress_counts_books():
             self.done += n
 
     progress = Counting()
-    learn_product(make_rows(16, 24), bits=2, progress=progress)
+    learn_product(make_rows(16, 24), bits=2, context=LearningContext(progress=progress))
     assert progress.totals == (3,)
     assert progress.done == 3
 

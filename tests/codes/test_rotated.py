@@ -6,6 +6,7 @@ import pytest
 from myriad.codes import ProductCode, RotatedCode, learn_bits, learn_rotated
 from myriad.codes.rotated import choose_size, rotate
 from myriad.errors import InputError
+from myriad.parallel import LearningContext
 from tests.posting import open_posting
 
 
@@ -59,7 +60,7 @@ def test_any_length(rotation, dim):
 def test_the_same_by_workers(tmp_path):
     rows, workers = make_rows(300, 20), open_posting(tmp_path / "shared")
     here, there = (
-        learn_rotated(rows, rotation="random", d=4, bits=3, workers=where)
+        learn_rotated(rows, rotation="random", d=4, bits=3, context=LearningContext(workers=where))
         for where in (None, workers)
     )
     np.testing.assert_array_equal(here.rotation, there.rotation)

@@ -9,6 +9,7 @@ import pytest
 from myriad.descriptors import Descriptor, LocalDescriptors
 from myriad.descriptors.sampling import sample_descriptors
 from myriad.errors import InputError
+from myriad.parallel import LearningContext
 from tests.posting import open_posting
 
 
@@ -34,7 +35,9 @@ def test_keeps_everything_when_it_fits():
 
 
 def test_is_bounded_and_fair_to_images_and_places():
-    values = sample_descriptors(iter(images(200)), Pixels(), most=4000, per_image=50, seed=3)
+    values = sample_descriptors(
+        iter(images(200)), Pixels(), most=4000, per_image=50, context=LearningContext(3)
+    )
     assert len(values) == 4000
     assert len(np.unique(values, axis=0)) == 4000
     counts = np.bincount(values[:, 0].astype(int), minlength=200)
@@ -60,25 +63,29 @@ def test_of_many_images_no_more_is_drawn_than_is_needed():
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_does_not_depend_on_threads(threads):
-    options = {"most": 2500, "per_image": 40, "seed": 5}
-    one = sample_descriptors(images(120), Pixels(), threads=1, **options)
-    many = sample_descriptors(images(120), Pixels(), threads=threads, **options)
+    one, many = (
+        sample_descriptors(
+            images(120), Pixels(), most=2500, per_image=40, context=LearningContext(5, number)
+        )
+        for number in (1, threads)
+    )
     np.testing.assert_array_equal(one, many)
 
 
 def test_descriptors_may_be_left_in_a_folder(tmp_path):
     workers = open_posting(tmp_path / "shared")
     for most in (700, 100_000):
-        options = {"most": most, "per_image": 40, "seed": 5}
-        here = sample_descriptors(images(60), Pixels(), **options)
-        there = sample_descriptors(images(60), Pixels(), workers=workers, **options)
+        here, there = (
+            sample_descriptors(images(60), Pixels(), most=most, per_image=40, context=context)
+            for context in (LearningContext(5), LearningContext(5, workers=workers))
+        )
         np.testing.assert_array_equal(here, there)
     assert list(workers.folder.iterdir()) == []
 
 
 def test_depends_on_the_seed():
-    one = sample_descriptors(images(3), Pixels(), most=100, seed=0)
-    other = sample_descriptors(images(3), Pixels(), most=100, seed=1)
+    one = sample_descriptors(images(3), Pixels(), most=100)
+    other = sample_descriptors(images(3), Pixels(), most=100, context=LearningContext(1))
     assert not np.array_equal(one, other)
 
 
@@ -93,7 +100,7 @@ def test_refuses_no_room():
 
 def test_the_lowest_ranks_remain_whenever_the_reservoir_is_compacted():
     """A small reservoir, compacted often, holds a part of what a large one holds, in its order."""
-    options = {"per_image": 20, "seed": 2}
+    options = {"per_image": 20, "context": LearningContext(2)}
     large = sample_descriptors(iter(images(90)), Pixels(), most=100_000, **options)
     small = sample_descriptors(iter(images(90)), Pixels(), most=300, **options)
     assert (len(large), len(small)) == (1800, 300)

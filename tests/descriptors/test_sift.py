@@ -202,7 +202,7 @@ def test_refuses_what_is_no_grey_image(image):
         {"smoothing": -0.1},
         {"contrast": float("nan")},
         {"window": "round"},
-        {"root": 1},
+        {"root": 2},
     ],
 )
 def test_refuses_bad_settings(options):

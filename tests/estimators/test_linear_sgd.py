@@ -6,9 +6,8 @@ import pickle
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -31,13 +30,6 @@ def expected_failures(estimator):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    names = np.array([f"digit {c}" for c in range(10)])
-    return train_test_split(X / 16, names[y], random_state=0, stratify=y)
 
 
 def test_finds_settings_as_good_as_scikit_learns(digits):

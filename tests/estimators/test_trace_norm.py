@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from myriad import InputError, TraceNormClassifier
@@ -27,13 +25,6 @@ def test_the_order_of_rows_does_not_matter_beyond_rounding(digits):
     order = np.random.default_rng(0).permutation(len(X))
     found, expected = model.decision_function(X[order]), model.decision_function(X)[order]
     np.testing.assert_allclose(found, expected, atol=1e-4)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    names = np.array([f"digit {c}" for c in range(10)])
-    return train_test_split(X / 16, names[y], random_state=0, stratify=y)
 
 
 def test_path_finds_a_good_model_of_low_rank(digits):

@@ -4,8 +4,6 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -15,13 +13,6 @@ from myriad import InputError, WorkError, Wsabie
 @parametrize_with_checks([Wsabie(epochs=20, threads=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-@pytest.fixture(scope="module")
-def digits():
-    X, y = load_digits(return_X_y=True)
-    names = np.array([f"digit {c}" for c in range(10)])
-    return train_test_split(X / 16, names[y], random_state=0, stratify=y)
 
 
 @pytest.fixture(scope="module")

@@ -84,7 +84,7 @@ def test_is_kept_in_a_model_folder(tmp_path):
 def test_refuses_parts_that_do_not_fit():
     with pytest.raises(InputError, match="16 features does not fit a model of 24"):
         CodedModel(CODES["bits"], make_model(DIM))
-    with pytest.raises(InputError, match="needs a code and a model"):
+    with pytest.raises(InputError, match="must be of the type Code, not LinearModel"):
         CodedModel(make_model(DIM), make_model(DIM))
-    with pytest.raises(InputError, match="true or false"):
+    with pytest.raises(InputError, match="of the type bool"):
         CodedModel(CODES["bits"], make_model(16), rounded="no")

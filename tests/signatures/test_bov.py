@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.serialisation import flatten, restore
-from myriad.signatures import BagOfWordsSignature, Signature, learn_bov
+from myriad.signatures import learn_bov
 from tests.signatures.crops import SMALL, crops, nearest
 
 
@@ -41,28 +40,6 @@ def test_soft_counts_agree_with_the_definition():
 def test_narrow_soft_counts_are_hard_counts(bov):
     narrow = replace(bov, width=1e-3)
     np.testing.assert_allclose(narrow.describe(crops()[1]), bov.describe(crops()[1]), atol=1e-5)
-
-
-def test_contract(bov):
-    again = restore(*flatten(bov), Signature)
-    assert type(again) is type(bov)
-    for image in (crops()[0], np.full((40, 50), 9, np.uint8), np.zeros((1, 1), np.uint8)):
-        described = bov.describe(image)
-        assert described.dtype == np.float32
-        assert np.isfinite(described).all()
-        np.testing.assert_array_equal(again.describe(image), described)
-
-
-def test_does_not_depend_on_threads(bov):
-    again = learn_bov(crops(), **(SMALL | {"threads": 3}))
-    np.testing.assert_array_equal(again.words.centres, bov.words.centres)
-
-
-@pytest.mark.parametrize("change", [{"words": None}, {"regions": 2}, {"pca": "none"}])
-def test_refuses_damaged_parts(bov, change):
-    fields = {"descriptor": bov.descriptor, "pca": bov.pca, "words": bov.words}
-    with pytest.raises(InputError):
-        BagOfWordsSignature(**(fields | change))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Histograms of colours and textons against plain loops, and as a signature."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
@@ -8,8 +10,7 @@ from myriad.descriptors.filter_bank import FilterBank, make_filters
 from myriad.errors import InputError
 from myriad.pipelines.describing.extract import ExtractOptions
 from myriad.pipelines.planning.plan import Job, time_describing
-from myriad.serialisation import flatten, restore
-from myriad.signatures import HistogramSignature, Signature, find_signature, learn_histograms
+from myriad.signatures import find_signature, learn_histograms
 from myriad.signatures.histograms import COLOURS, make_grey
 from tests.signatures.crops import crops
 
@@ -96,30 +97,9 @@ def test_inner_products_are_those_of_the_centred_intersection_kernel(signature):
     np.testing.assert_allclose(described @ described.T, kernel, atol=1e-3)
 
 
-def test_contract(signature):
-    again = restore(*flatten(signature), Signature)
-    assert type(again) is HistogramSignature
-    odd = [np.full((40, 50, 3), 9, np.uint8), np.zeros((1, 1, 3), np.uint8)]
-    for image in (colours()[0], *odd, np.zeros((1, 500, 3), np.uint8)):
-        described = signature.describe(image)
-        assert described.dtype == np.float32
-        assert described.shape == (signature.dim,)
-        assert np.isfinite(described).all()
-        assert np.linalg.norm(described) <= 1.0001
-        np.testing.assert_array_equal(again.describe(image), described)
-
-
-def test_the_same_on_any_number_of_threads(signature):
-    other = learn_histograms(colours(), n_words=7, regions=4, threads=2, **BANK)
-    np.testing.assert_array_equal(other.words.centres, signature.words.centres)
-    np.testing.assert_array_equal(other.pca.components, signature.pca.components)
-
-
-@pytest.mark.parametrize("change", [{"words": None}, {"regions": 2}, {"regions": 8}, {"pca": 1}])
-def test_refuses_damaged_parts(signature, change):
-    fields = {name: getattr(signature, name) for name in ("bank", "words", "regions", "pca")}
-    with pytest.raises(InputError):
-        HistogramSignature(**(fields | change))
+def test_refuses_regions_that_the_pca_does_not_fit(signature):
+    with pytest.raises(InputError, match="does not fit"):
+        replace(signature, regions=8)
 
 
 def test_refuses_what_cannot_be_learned_from():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.serialisation import flatten, restore
-from myriad.signatures import Signature, VladSignature, learn_vlad
+from myriad.signatures import VladSignature, learn_vlad
 from tests.reference.fisher import normalise
 from tests.signatures.crops import SMALL, crops, nearest
 
@@ -30,23 +29,6 @@ def test_vlad_agrees_with_the_definition(vlad, within):
     described = signature.describe(crops()[1])
     assert described.shape == (vlad.dim,) == (4 * 9 * 10,)
     np.testing.assert_allclose(described, normalise(sums.reshape(4, -1)), atol=1e-4)
-
-
-def test_contract(vlad):
-    again = restore(*flatten(vlad), Signature)
-    assert type(again) is type(vlad)
-    for image in (crops()[0], np.full((40, 50), 9, np.uint8), np.zeros((1, 1), np.uint8)):
-        described = vlad.describe(image)
-        assert described.dtype == np.float32
-        assert np.isfinite(described).all()
-        np.testing.assert_array_equal(again.describe(image), described)
-
-
-@pytest.mark.parametrize("change", [{"words": None}, {"regions": 2}, {"pca": "none"}])
-def test_refuses_damaged_parts(vlad, change):
-    fields = {"descriptor": vlad.descriptor, "pca": vlad.pca, "words": vlad.words}
-    with pytest.raises(InputError):
-        VladSignature(**(fields | change))
 
 
 @pytest.mark.parametrize("change", [{"power": 2}, {"within": 1}])

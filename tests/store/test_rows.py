@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+import myriad.store.mapped_shards as mapped_shards
 import myriad.store.rows as rows_module
 import myriad.store.store as store_module
 from myriad.errors import InputError
@@ -162,7 +163,7 @@ def test_shards_are_listed_by_first_use(tmp_path, monkeypatch):
 
 
 def test_only_a_window_of_shards_is_mapped(tmp_path, monkeypatch):
-    monkeypatch.setattr(store_module, "WINDOW_GROUPS", 2)
+    monkeypatch.setattr(mapped_shards, "WINDOW_GROUPS", 2)
     monkeypatch.setattr(store_module, "window_size", lambda size: 2)
     store = write_store(tmp_path / "s", (4,) * 9)
     mapped = []
@@ -279,7 +280,7 @@ def test_selection_copies_nothing_and_names_the_row_of_the_array():
 @pytest.mark.parametrize("kind", ["float32", "float16", "scalar"])
 @pytest.mark.parametrize("groups", [1, 64])
 def test_rows_of_many_shards_are_read_when_few_stay_mapped(tmp_path, monkeypatch, kind, groups):
-    monkeypatch.setattr(store_module, "WINDOW_GROUPS", groups)
+    monkeypatch.setattr(mapped_shards, "WINDOW_GROUPS", groups)
     store = write_store(tmp_path / "s", SIZES, kind=kind)
     rows, order = store.rows(), np.random.default_rng(0).permutation(sum(SIZES))
     expected = np.stack([rows.read([number])[0] for number in range(rows.n_rows)])

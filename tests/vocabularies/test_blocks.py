@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from myriad.parallel import LearningContext
 from myriad.serialisation import flatten
 from myriad.vocabularies import blocks, kmeans, learn_centres, learn_mixture, learn_pca
 from myriad.vocabularies.blocks import TASKS, open_blocks, sum_rows
@@ -28,7 +29,7 @@ def assert_same(one, other):
 
 def test_sums_of_all_rows(values, workers):
     for threads, where in ((1, None), (3, None), (1, workers)):
-        with open_blocks(values, threads=threads, workers=where) as found:
+        with open_blocks(values, LearningContext(threads=threads, workers=where)) as found:
             total = found.sum(sum_rows)
             shapes = list(found.map(np.shape))
         np.testing.assert_allclose(total, values.sum(axis=0, dtype=np.float64), rtol=1e-12)
@@ -39,23 +40,26 @@ def test_sums_of_all_rows(values, workers):
 @pytest.mark.parametrize("whiten", [False, True])
 def test_a_pca_is_the_same_by_workers(values, workers, whiten):
     assert_same(
-        learn_pca(values, 5, whiten=whiten), learn_pca(values, 5, workers=workers, whiten=whiten)
+        learn_pca(values, 5, whiten=whiten),
+        learn_pca(values, 5, LearningContext(workers=workers), whiten=whiten),
     )
     assert len(workers.executor.sent) == 2 * TASKS  # the mean, then the products
     assert max(workers.executor.sent) < 2000  # rows stay in the file
 
 
 def test_a_mixture_is_the_same_by_workers(values, workers):
-    here = learn_mixture(values, 4, seed=0, rounds=3, threads=2)
-    assert_same(here, learn_mixture(values, 4, seed=0, rounds=3, workers=workers))
+    here = learn_mixture(values, 4, LearningContext(threads=2), rounds=3)
+    assert_same(here, learn_mixture(values, 4, LearningContext(workers=workers), rounds=3))
     assert len(workers.executor.sent) == (2 + 3) * TASKS  # k-means of few rows is done here
     assert list((workers.folder).iterdir()) == []
 
 
 def test_centres_are_the_same_by_workers(values, workers, monkeypatch):
     monkeypatch.setattr(kmeans, "_MIN_REMOTE_WORK", 0)
-    here = learn_centres(values, 8, seed=0, rounds=4, threads=2)
-    np.testing.assert_array_equal(here, learn_centres(values, 8, seed=0, rounds=4, workers=workers))
+    here = learn_centres(values, 8, LearningContext(threads=2), rounds=4)
+    np.testing.assert_array_equal(
+        here, learn_centres(values, 8, LearningContext(workers=workers), rounds=4)
+    )
     assert len(workers.executor.sent) == 4 * TASKS
     assert max(workers.executor.sent) < 2000
     assert list((workers.folder).iterdir()) == []

@@ -7,6 +7,7 @@ import pytest
 from sklearn.mixture import GaussianMixture as TheirMixture
 
 from myriad.errors import InputError
+from myriad.parallel import LearningContext
 from myriad.vocabularies import (
     GaussianMixture,
     learn_mixture,
@@ -34,8 +35,8 @@ def log_likelihood(values, mixture):
 def test_agrees_with_scikit_learn_from_the_same_start(monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 700)
     values = make_values()
-    start = start_mixture(values, 20, seed=0)
-    ours = refine_mixture(values, start, seed=0, rounds=12, threads=1)
+    start = start_mixture(values, 20)
+    ours = refine_mixture(values, start, rounds=12)
     weights = start.weights.astype(np.float64)
     theirs = TheirMixture(
         20,
@@ -57,10 +58,10 @@ def test_agrees_with_scikit_learn_from_the_same_start(monkeypatch):
 
 def test_every_round_raises_the_likelihood():
     values = make_values(2000)
-    mixture = start_mixture(values, 10, seed=1)
+    mixture = start_mixture(values, 10, LearningContext(1))
     before = log_likelihood(values, mixture)
     for _ in range(4):
-        mixture = refine_mixture(values, mixture, seed=0, rounds=1, threads=1)
+        mixture = refine_mixture(values, mixture, rounds=1)
         after = log_likelihood(values, mixture)
         assert after > before - 1e-6
         before = after
@@ -69,21 +70,21 @@ def test_every_round_raises_the_likelihood():
 def test_is_the_same_on_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 300)
     values = make_values()
-    one = learn_mixture(values, 12, seed=7, rounds=4, threads=1)
-    three = learn_mixture(values, 12, seed=7, rounds=4, threads=3)
+    one = learn_mixture(values, 12, LearningContext(7, threads=1), rounds=4)
+    three = learn_mixture(values, 12, LearningContext(7, threads=3), rounds=4)
     for name in ("weights", "means", "variances"):
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
-    other = learn_mixture(values, 12, seed=8, rounds=4)
+    other = learn_mixture(values, 12, LearningContext(8), rounds=4)
     assert not np.array_equal(one.means, other.means)
 
 
 def test_an_empty_gaussian_comes_back_to_life():
     values = make_values(1000)
-    start = start_mixture(values, 6, seed=0)
+    start = start_mixture(values, 6)
     means = start.means.copy()
     means[2] = 1000.0
     lost = GaussianMixture(start.weights, means, start.variances)
-    mixture = refine_mixture(values, lost, seed=0, rounds=8, threads=1)
+    mixture = refine_mixture(values, lost, rounds=8)
     assert np.abs(mixture.means[2]).max() < 20
     assert mixture.weights.min() > 0.005
     assert log_likelihood(values, mixture) > log_likelihood(values, start) - 0.05
@@ -91,25 +92,25 @@ def test_an_empty_gaussian_comes_back_to_life():
 
 def test_variances_have_a_floor():
     values = np.repeat(np.arange(4, dtype=np.float32), 50)[:, None] * np.ones(3, np.float32)
-    mixture = learn_mixture(values, 4, seed=0)
+    mixture = learn_mixture(values, 4)
     floor = 1e-3 * values.var(axis=0)
     np.testing.assert_allclose(mixture.variances, np.broadcast_to(floor, (4, 3)), rtol=0.01)
 
 
 def test_constant_values_and_constant_features_give_a_usable_mixture():
-    constant = learn_mixture(np.full((60, 4), 2.0, np.float32), 3, seed=0)
+    constant = learn_mixture(np.full((60, 4), 2.0, np.float32), 3)
     assert np.isfinite(constant.sum_moments(np.zeros((5, 4), np.float32)).second).all()
     values = make_values(500)
     values[:, 3] = 0
-    assert learn_mixture(values, 5, seed=0).variances[:, 3].min() > 0
+    assert learn_mixture(values, 5).variances[:, 3].min() > 0
 
 
 def test_as_many_gaussians_as_rows():
     values = make_values(8)
-    mixture = learn_mixture(values, 8, seed=0, rounds=3)
+    mixture = learn_mixture(values, 8, rounds=3)
     assert np.isfinite(log_likelihood(values, mixture))
 
 
 def test_refuses_fewer_rows_than_gaussians():
     with pytest.raises(InputError, match="9 descriptors"):
-        learn_mixture(make_values(9), 10, seed=0)
+        learn_mixture(make_values(9), 10)

@@ -22,10 +22,16 @@ from myriad.codes.code import Code
 from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_signs
 from myriad.codes.packing import pack_signs, packed_bytes
 from myriad.errors import InputError
-from myriad.parallel import Executor, SharedArray, Workers, share_array
-from myriad.progress import SILENT, Advance, Progress
+from myriad.parallel import (
+    DEFAULT_LEARNING,
+    Executor,
+    LearningContext,
+    SharedArray,
+    share_array,
+)
+from myriad.progress import Advance
 from myriad.randomness import generator
-from myriad.serialisation import later_field
+from myriad.serialisation import check_array, check_count, is_number, later_field
 
 _BATCH = 32  # rows projected at a time
 _TASK = 128  # rows of the sample whose products are summed by one task
@@ -51,16 +57,10 @@ class BilinearCode(Code, kind="bilinear"):
     centre: Float | None = later_field(None)
 
     def __post_init__(self) -> None:
-        if type(self.dim) is not int or self.dim < 1:
-            raise InputError(f"A bilinear code needs a number of features, not {self.dim!r}.")
+        check_count(self.dim, "The number of features of a bilinear code")
         for side in (self.left, self.right):
-            fits = isinstance(side, np.ndarray) and side.ndim == 2 and side.dtype == np.float32
-            if not fits or not 1 <= side.shape[1] <= side.shape[0]:
-                raise InputError("The sides of a bilinear code must be tall float32 matrices.")
-            if (
-                not np.isfinite(side).all()
-                or np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01
-            ):
+            check_array(side, "A side of a bilinear code", (None, None))
+            if np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01:
                 raise InputError("The sides of a bilinear code must have orthonormal columns.")
         if (
             not self.dim
@@ -68,18 +68,10 @@ class BilinearCode(Code, kind="bilinear"):
             < self.dim + len(self.right) + len(self.left)
         ):
             raise InputError(f"The sides of a bilinear code do not fit {self.dim} features.")
-        if type(self.magnitude) is not float or not 0 <= self.magnitude < math.inf:
+        if not is_number(self.magnitude) or self.magnitude < 0:
             raise InputError(f"A bilinear code cannot have the magnitude {self.magnitude!r}.")
-        centre = self.centre
-        if centre is not None and (
-            not isinstance(centre, np.ndarray)
-            or centre.dtype != np.float32
-            or centre.shape != (self.dim,)
-            or not np.isfinite(centre).all()
-        ):
-            raise InputError(
-                "The centre of a bilinear code must be finite float32, one per feature."
-            )
+        if self.centre is not None:
+            check_array(self.centre, "The centre of a bilinear code", (self.dim,))
 
     @property
     def decoded_dim(self) -> int:
@@ -156,10 +148,7 @@ def learn_bilinear(
     shape: tuple[int, int] | None = None,
     centred: bool = False,
     rounds: int = 10,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> BilinearCode:
     """Learn a bilinear code from a sample of rows.
 
@@ -172,7 +161,7 @@ def learn_bilinear(
         a Gaussian.
     centred : whether the mean of the sample is subtracted before rows are projected.
     rounds : iterations of learning, at most; it ends early where both sides stay the same.
-    workers : workers that multiply the rows; None for threads of this process.
+    context : its threads or workers multiply the rows.
 
     The code is the same for a seed on any number of threads and workers.
     """
@@ -185,7 +174,7 @@ def learn_bilinear(
         raise InputError(f"A row of {dim} features cannot be reshaped to {d1}x{d2}.")
     centre = rows.mean(axis=0, dtype=np.float64).astype(np.float32) if centred else None
     c1, c2 = shape_bits(d1, d2, dim if n_bits is None else n_bits)
-    random = generator(seed, "bilinear code")
+    random = generator(context.seed, "bilinear code")
     left, right = _draw_side(random, d1, c1), _draw_side(random, d2, c2)
     most = max(1, _SAMPLE_VALUES // dim)
     if len(rows) > most:
@@ -193,8 +182,8 @@ def learn_bilinear(
     if learned:
         shifted = rows if centre is None else rows - centre
         with (
-            progress.step("Learning projections", rounds, "iterations") as advance,
-            share_array(shifted, threads=threads, workers=workers) as (executor, shared),
+            context.progress.step("Learning projections", rounds, "iterations") as advance,
+            share_array(shifted, context) as (executor, shared),
         ):
             sides = _Sides(shared, left, right)
             left, right = _learn_sides(sides, len(rows), rounds, executor, advance)

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
-from myriad.codes.code import Code, Selection
-from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph, add_selection, add_signs
 from myriad.codes.packing import (
     TABLE,
@@ -25,12 +22,13 @@ from myriad.codes.packing import (
     pick_signs,
     stack_signs,
 )
+from myriad.codes.selected import SelectedCode, choose_features
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
+from myriad.serialisation import check_array
 
 
 @dataclass(frozen=True, eq=False)
-class SignCode(Code, kind="bits"):
+class SignCode(SelectedCode, kind="bits"):
     """The signs of selected features, decoded to +1 where a value is at least 0, else -1.
 
     Parameters
@@ -48,39 +46,15 @@ class SignCode(Code, kind="bits"):
     information: Float | None = None
 
     def __post_init__(self) -> None:
-        check_chosen(self.chosen, self.dim, self.information, what="sign bits")
-        sizes = self.magnitudes
-        if (
-            not isinstance(sizes, np.ndarray)
-            or sizes.dtype != np.float32
-            or sizes.shape != self.chosen.shape
-            or not (np.isfinite(sizes) & (sizes >= 0)).all()
-        ):
-            raise InputError("The magnitudes of sign bits must be finite float32, one per bit.")
-
-    @property
-    def decoded_dim(self) -> int:
-        """Number of bits of a row."""
-        return len(self.chosen)
-
-    @property
-    def restores(self) -> bool:
-        """Decoded rows hold +1 and -1, not the values."""
-        return False
+        super().__post_init__()
+        check_array(self.magnitudes, "The magnitudes of sign bits", self.chosen.shape)
+        if self.magnitudes.min() < 0:
+            raise InputError("The magnitudes of sign bits must be at least 0.")
 
     @property
     def bytes_per_row(self) -> int:
         """Number of bytes of a coded row."""
         return packed_bytes(self.decoded_dim, 1)
-
-    @property
-    def selection(self) -> Selection | None:
-        """The features that are kept."""
-        return None if self.information is None else Selection(self.chosen, self.information)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the kind and the number of features."""
-        return {"kind": self.kind, "features": self.decoded_dim}
 
     def shorten(self, count: int) -> SignCode:
         """Return the code of the first `count` features, whose rows are prefixes of these rows."""
@@ -92,13 +66,11 @@ class SignCode(Code, kind="bits"):
     def project(self, rows: Float) -> Float:
         """Return the selected values over their mean magnitude: near +1 and -1, not rounded."""
         sizes: Float = np.where(self.magnitudes > 0, self.magnitudes, np.float32(1))
-        return rows[:, self.chosen] / sizes
+        return super().project(rows) / sizes
 
     def expand(self, decoded: Float) -> Float:
         """Return rows with the signs times the mean magnitudes, 0 for features not selected."""
-        rows = np.zeros((len(decoded), self.dim), np.float32)
-        rows[:, self.chosen] = decoded * self.magnitudes
-        return rows
+        return super().expand(decoded * self.magnitudes)
 
     def add_onnx(self, graph: Graph, rows: str) -> str:
         """Add the signs of the selected features."""
@@ -139,52 +111,11 @@ def decode_bits(codes: Bytes, out: Float) -> None:
         out[:, : full * 8] = whole
 
 
-def check_chosen(chosen: Ints, dim: int, information: Float | None, *, what: str) -> None:
-    """Raise `InputError` unless the features of a code are distinct features of a row."""
-    if type(dim) is not int or dim < 1:
-        raise InputError(f"The code of {what} needs a number of features, not {dim!r}.")
-    if not isinstance(chosen, np.ndarray) or chosen.dtype != np.int32 or chosen.ndim != 1:
-        raise InputError(f"The features of {what} must be an int32 vector.")
-    if len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= dim:
-        raise InputError(f"The features of {what} must lie between 0 and {dim - 1}.")
-    if len(np.unique(chosen)) < len(chosen):
-        raise InputError(f"The features of {what} name one twice.")
-    if information is not None and (
-        not isinstance(information, np.ndarray)
-        or information.dtype != np.float32
-        or information.shape != (dim,)
-        or not np.isfinite(information).all()
-    ):
-        raise InputError(f"The information of {what} must be finite float32, one per feature.")
-
-
-def choose_features(
-    dim: int, count: int | None, information: NDArray[np.float64] | None
-) -> tuple[Ints, Float | None]:
-    """Return `count` features (None: all), the most informative first, and all information."""
-    if count is not None and not 1 <= count <= dim:
-        raise InputError(f"The number of features to keep must lie between 1 and {dim}.")
-    if information is None:
-        if count not in (None, dim):
-            raise InputError(
-                "Choosing features needs their mutual information: give labels, or keep all."
-            )
-        return np.arange(dim, dtype=np.int32), None
-    if information.shape != (dim,):
-        raise InputError(
-            f"{len(information)} values of mutual information do not fit {dim} features."
-        )
-    return rank_features(information)[:count], information.astype(np.float32)
-
-
 def learn_bits(
     sample: Float,
     *,
     n_bits: int | None = None,
     information: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> SignCode:
     """Return the code of the `n_bits` most informative features, or of all in their own order.
 
@@ -192,9 +123,6 @@ def learn_bits(
     ----------
     sample : float32 (n_samples, dim), at least one row; only the mean magnitudes come from it.
     information : (dim,) bits, from `measure_information`; None to keep all features.
-
-    Nothing here is random or slow: `seed`, `threads` and `progress` are accepted because every code
-    is learned by the same call.
     """
     rows = as_rows(sample, name="The sample for sign bits")
     if rows.size == 0:

@@ -13,6 +13,7 @@ from myriad.arrays import Bytes, Float
 from myriad.codes.code import Code
 from myriad.codes.onnx_nodes import Graph
 from myriad.errors import InputError
+from myriad.serialisation import check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,7 @@ class FloatCode(Code, kind="float"):
     dim: int
 
     def __post_init__(self) -> None:
-        if type(self.dim) is not int or self.dim < 1:
-            raise InputError("A block of floats needs at least one feature.")
+        check_count(self.dim, "The number of features of a block of floats")
 
     @property
     def bytes_per_row(self) -> int:

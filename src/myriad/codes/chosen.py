@@ -6,21 +6,18 @@ Leaving out features that are noise may raise accuracy, whatever is done with th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float, Ints, as_rows
-from myriad.codes.bits import check_chosen, choose_features
-from myriad.codes.code import Code, Selection
 from myriad.codes.onnx_nodes import Graph, add_selection
+from myriad.codes.selected import SelectedCode, choose_features
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)
-class ChosenCode(Code, kind="features"):
+class ChosenCode(SelectedCode, kind="features"):
     """Some features, unchanged.
 
     Parameters
@@ -35,42 +32,10 @@ class ChosenCode(Code, kind="features"):
     dim: int
     information: Float | None = None
 
-    def __post_init__(self) -> None:
-        check_chosen(self.chosen, self.dim, self.information, what="chosen features")
-
-    @property
-    def decoded_dim(self) -> int:
-        """Number of features kept."""
-        return len(self.chosen)
-
-    @property
-    def restores(self) -> bool:
-        """A decoded row has fewer features, in another order."""
-        return False
-
     @property
     def bytes_per_row(self) -> int:
         """Number of bytes of a coded row."""
         return 4 * self.decoded_dim
-
-    @property
-    def selection(self) -> Selection | None:
-        """The features that are kept."""
-        return None if self.information is None else Selection(self.chosen, self.information)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the kind and the number of features."""
-        return {"kind": self.kind, "features": self.decoded_dim}
-
-    def project(self, rows: Float) -> Float:
-        """Return the selected features of plain rows."""
-        return rows[:, self.chosen]
-
-    def expand(self, decoded: Float) -> Float:
-        """Return rows with the selected features at their positions and 0 elsewhere."""
-        rows = np.zeros((len(decoded), self.dim), np.float32)
-        rows[:, self.chosen] = decoded
-        return rows
 
     def add_onnx(self, graph: Graph, rows: str) -> str:
         """Add the selection of the features."""
@@ -92,9 +57,6 @@ def learn_chosen(
     *,
     count: int | None = None,
     information: NDArray[np.float64] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> ChosenCode:
     """Return the code of the `count` most informative features, or of all in their own order.
 

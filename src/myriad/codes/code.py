@@ -166,7 +166,7 @@ def save_code(folder: str | Path, code: Code) -> None:
         settings_file.write_text(dump_json(content), encoding="utf-8")
 
 
-def load_code(folder: str | Path, expected: type[Any] = Code) -> Any:
+def load_code(folder: str | Path) -> Any:
     """Read a code from a folder; nothing in it is executed.
 
     Raises `InputError` where a file is missing, damaged or belongs to another code.
@@ -180,6 +180,6 @@ def load_code(folder: str | Path, expected: type[Any] = Code) -> Any:
     if checksum(path / ARRAYS) != content.get("checksum"):
         raise InputError(f"{path / ARRAYS} is damaged, or belongs to another code.")
     try:
-        return restore(content.get("code"), read_arrays(path / ARRAYS), expected)
+        return restore(content.get("code"), read_arrays(path / ARRAYS), Code)
     except RecursionError:
         raise InputError(f"{path / SETTINGS} is damaged: its objects nest too deep.") from None

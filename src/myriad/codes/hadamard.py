@@ -29,9 +29,8 @@ from myriad.codes.bits import SignCode, decode_bits, learn_bits
 from myriad.codes.code import Code, Selection
 from myriad.codes.onnx_nodes import PREFIX, Graph, add_products, add_slice
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
 from myriad.randomness import generator
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array, check_type
 
 _TILE = 4096  # values transformed together in the cache of a core
 
@@ -50,18 +49,11 @@ class HadamardRotation(Serialisable, kind="turn"):
     flips: NDArray[np.int8]
 
     def __post_init__(self) -> None:
-        centre, flips = self.centre, self.flips
-        if not isinstance(centre, np.ndarray) or centre.dtype != np.float32 or centre.ndim != 1:
-            raise InputError("The centre of rotated rows must be a float32 vector.")
-        if len(centre) == 0 or not np.isfinite(centre).all():
-            raise InputError("The centre of rotated rows must be finite, one value per feature.")
-        if (
-            not isinstance(flips, np.ndarray)
-            or flips.dtype != np.int8
-            or flips.shape != (2, _choose_width(len(centre)))
-            or not (np.abs(flips) == 1).all()
-        ):
-            raise InputError(f"The signs of a rotation do not fit rows of {len(centre)} features.")
+        check_array(self.centre, "The centre of rotated rows", (None,))
+        shape = (2, _choose_width(self.dim))
+        check_array(self.flips, "The signs of a rotation", shape, dtype=np.int8)
+        if not (np.abs(self.flips) == 1).all():
+            raise InputError("The signs of a rotation must be +1 or -1.")
 
     @property
     def dim(self) -> int:
@@ -137,8 +129,8 @@ class HadamardCode(Code, kind="turned"):
     code: SignCode
 
     def __post_init__(self) -> None:
-        if not isinstance(self.turning, HadamardRotation) or not isinstance(self.code, SignCode):
-            raise InputError("A code of Hadamard bits needs a rotation and sign bits.")
+        check_type(self.turning, HadamardRotation, "The rotation of Hadamard bits")
+        check_type(self.code, SignCode, "The code of rotated rows")
         if self.turning.dim != self.code.dim:
             raise InputError(
                 f"A rotation of {self.turning.dim} features does not fit sign bits of "
@@ -231,8 +223,6 @@ def learn_hadamard(
     n_bits: int | None = None,
     information: NDArray[np.float64] | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
 ) -> HadamardCode:
     """Return the code of the `n_bits` most informative features of randomly rotated rows.
 

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from myriad._jit import jit
 from myriad.arrays import Bytes, Float, Ints, as_rows
 from myriad.codes.bits import SignCode, decode_bits
 from myriad.codes.code import Code
 from myriad.codes.information import rank_features
 from myriad.codes.onnx_nodes import Graph
 from myriad.codes.packing import packed_bytes
-from myriad.codes.presence_kernels import scale_present, sum_magnitudes, sum_squares
+from myriad.codes.selected import SelectedCode
 from myriad.errors import InputError
+from myriad.serialisation import check_array
 
 EMPTY = 0.1
 """A cell is present where its energy, the sum of its squared values, is at least this fraction of
@@ -91,16 +93,10 @@ class PresenceCode(SignCode, kind="presence"):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_cells(self.cells, self.dim)
-        limits = self.thresholds
-        if (
-            not isinstance(limits, np.ndarray)
-            or limits.dtype != np.float32
-            or limits.shape != (int(self.cells.max()) + 1,)
-            or not (np.isfinite(limits) & (limits >= 0)).all()
-        ):
-            raise InputError(
-                "The thresholds of presence bits must be finite float32, one per cell."
-            )
+        n_cells = int(self.cells.max()) + 1
+        check_array(self.thresholds, "The thresholds of presence bits", (n_cells,))
+        if self.thresholds.min() < 0:
+            raise InputError("The thresholds of presence bits must be at least 0.")
 
     @cached_property
     def _used(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -132,13 +128,11 @@ class PresenceCode(SignCode, kind="presence"):
 
     def project(self, rows: Float) -> Float:
         """Return the selected values as they are."""
-        return rows[:, self.chosen]
+        return SelectedCode.project(self, rows)
 
     def expand(self, decoded: Float) -> Float:
         """Return rows with the decoded values, 0 for features not selected."""
-        rows = np.zeros((len(decoded), self.dim), np.float32)
-        rows[:, self.chosen] = decoded
-        return rows
+        return SelectedCode.expand(self, decoded)
 
     def _encode(self, rows: Float, codes: Bytes) -> None:
         front = self._front
@@ -157,8 +151,7 @@ class PresenceCode(SignCode, kind="presence"):
 
 def check_cells(cells: Ints, dim: int) -> None:
     """Raise `InputError` unless every feature has a cell, numbered without gaps."""
-    if not isinstance(cells, np.ndarray) or cells.dtype != np.int32 or cells.shape != (dim,):
-        raise InputError("The cells of presence bits must be int32, one per feature.")
+    check_array(cells, "The cells of presence bits", (dim,), dtype=np.int32)
     if cells.min() < 0 or len(np.unique(cells)) != int(cells.max()) + 1:
         raise InputError("The cells of presence bits must be numbered from 0 without gaps.")
 
@@ -234,3 +227,38 @@ def count_fitting(cells: Ints, bits: int | None) -> int:
     used = np.cumsum(first)
     sizes = 8 * ((used + 7) // 8) + np.arange(1, len(cells) + 1)
     return max(1, int(np.searchsorted(sizes, bits, side="right")))
+
+
+# Kernels over the cells of rows. A row is read once, in the order of its features; `cells` (dim,)
+# is the cell of each, and the sums of a row lie in one short array, whatever their order.
+
+
+@jit
+def sum_squares(rows, cells, energies):  # type: ignore[no-untyped-def]
+    """Add the squared values of each cell of each row to `energies` (n_samples, n_cells)."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            energies[i, cells[j]] += np.float64(rows[i, j]) * np.float64(rows[i, j])
+
+
+@jit
+def sum_magnitudes(rows, cells, present, totals):  # type: ignore[no-untyped-def]
+    """Add the magnitudes of values whose cell is present to `totals` (dim,)."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            if present[i, cells[j]]:
+                totals[j] += abs(np.float64(rows[i, j]))
+
+
+@jit
+def scale_present(signs, magnitudes, present, positions):  # type: ignore[no-untyped-def]
+    """Multiply signs (n_samples, n_bits) by magnitudes, and by 0 where their cell is not present.
+
+    Parameters
+    ----------
+    present : (n_samples, n_cells) of 0 and 1.
+    positions : (n_bits,), the column of `present` for each bit.
+    """
+    for i in range(signs.shape[0]):
+        for j in range(signs.shape[1]):
+            signs[i, j] *= magnitudes[j] * present[i, positions[j]]

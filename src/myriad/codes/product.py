@@ -31,10 +31,9 @@ from myriad.codes.product_kernels import (
     transpose,
 )
 from myriad.errors import InputError
-from myriad.parallel import SharedArray, Workers, share_array
-from myriad.progress import SILENT, Progress
+from myriad.parallel import DEFAULT_LEARNING, LearningContext, SharedArray, share_array
 from myriad.randomness import generator
-from myriad.serialisation import later_field
+from myriad.serialisation import check_array, check_count, later_field
 
 _MIN_VECTORS = 4096  # sub-vectors that a book is learned from, if there are as many
 _TASKS = 8  # tasks per worker, of equally many books each
@@ -59,22 +58,17 @@ class ProductCode(Code, kind="pq"):
     regions: int = later_field(1)
 
     def __post_init__(self) -> None:
+        check_count(self.dim, "The number of features of a product code")
+        check_count(self.regions, "The number of regions of a product code")
         books = self.codebooks
-        if type(self.dim) is not int or self.dim < 1:
-            raise InputError(f"A product code needs a number of features, not {self.dim!r}.")
-        if not isinstance(books, np.ndarray) or books.ndim != 3 or books.dtype != np.float32:
-            raise InputError("The codebooks of a product code must be float32 (books, words, d).")
+        check_array(books, "The codebooks of a product code", (None, None, None))
         n_books, n_centroids, d = books.shape
-        if n_centroids not in (2, 4, 8, 16, 32, 64, 128, 256) or d < 1:
+        if n_centroids not in (2, 4, 8, 16, 32, 64, 128, 256):
             raise InputError(f"Codebooks of shape {books.shape} do not fit a product code.")
-        if not 1 <= n_books <= self.n_sub:
+        if n_books > self.n_sub:
             raise InputError(f"{n_books} codebooks do not fit {self.n_sub} sub-vectors.")
-        if type(self.regions) is not int or self.regions < 1:
-            raise InputError(f"A product code cannot have {self.regions!r} regions.")
         if self.regions > 1 and (d % self.regions or n_books * self.regions * d != self.dim):
             raise InputError(f"{self.regions} regions do not fit {n_books} codebooks of {d}.")
-        if not np.isfinite(books).all():
-            raise InputError("The codebooks of a product code hold NaN or infinite values.")
         object.__setattr__(self, "codebooks", np.ascontiguousarray(books))
 
     @property
@@ -203,10 +197,7 @@ def learn_product(
     d: int = 8,
     bits: int = 8,
     period: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
     max_rows_per_centroid: int = 16,
     rounds: int = 5,
 ) -> ProductCode:
@@ -222,7 +213,7 @@ def learn_product(
         of them (see `interleave`), and as many neighbouring sub-vectors share one book; if not,
         sub-vectors at the same position of different regions share one. Sharing saves memory and
         time. None: each sub-vector has its own book.
-    workers : workers that learn the books; None for threads of this process.
+    context : its threads or workers learn the books.
     max_rows_per_centroid : sub-vectors used for each centroid, at most; 4,096 of them are always
         used, if there are as many.
     rounds : iterations of k-means, at most.
@@ -240,13 +231,13 @@ def learn_product(
             f"{n_vectors} sample vectors are too few for {n_centroids} centroids ({bits} bits): "
             f"use more rows or fewer bits."
         )
-    order = generator(seed, "product codebooks").permutation(n_vectors)
+    order = generator(context.seed, "product codebooks").permutation(n_vectors)
     chosen = order[: max(n_centroids * max_rows_per_centroid, _MIN_VECTORS)]
     books = np.empty((n_books, n_centroids, d), np.float32)
     learn_codebook(rows[:2, :d].copy(), 2, rounds=1)  # compiled once, before workers need it
     with (
-        progress.step("Learning codebooks", n_books, "codebooks") as advance,
-        share_array(rows, threads=threads, workers=workers) as (executor, shared),
+        context.progress.step("Learning codebooks", n_books, "codebooks") as advance,
+        share_array(rows, context) as (executor, shared),
     ):
         # A few tasks per worker: worth sending, and long enough to read whole cache lines.
         size = max(1, min(_MAX_BOOKS, n_books // (_TASKS * executor.n_workers)))

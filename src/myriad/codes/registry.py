@@ -182,10 +182,7 @@ class ProductSpec(CodeSpec):
             d=d,
             bits=bits,
             period=source.period,
-            seed=context.seed,
-            threads=context.threads,
-            workers=context.workers,
-            progress=context.progress,
+            context=context,
         )
 
     def estimate_work(self, dim: int, regions: int) -> float:
@@ -337,10 +334,7 @@ class BilinearSpec(CodeSpec):
             learned=not options.own.random,
             shape=options.own.shape,
             centred=options.own.subtract_mean,
-            seed=context.seed,
-            threads=context.threads,
-            workers=context.workers,
-            progress=context.progress,
+            context=context,
         )
 
 

@@ -17,9 +17,9 @@ from myriad.codes.code import Code
 from myriad.codes.product import count_books, learn_product
 from myriad.codes.registry import ROTATIONS
 from myriad.errors import InputError, did_you_mean
-from myriad.parallel import Workers, thread_executor
-from myriad.progress import SILENT, Progress
+from myriad.parallel import DEFAULT_LEARNING, LearningContext, thread_executor
 from myriad.randomness import generator
+from myriad.serialisation import check_array
 
 MAX_SIZE = 512
 """Features that are rotated together, at most."""
@@ -41,14 +41,13 @@ class RotatedCode(Code, kind="rotated"):
     code: Code
 
     def __post_init__(self) -> None:
-        R = self.rotation
         if not isinstance(self.code, Code) or not self.code.restores:
             raise InputError("A rotated code needs another code that restores rows.")
-        if not isinstance(R, np.ndarray) or R.dtype != np.float32 or R.ndim != 2:
-            raise InputError("The rotation of a code must be a float32 matrix.")
-        if R.shape[0] != R.shape[1] or not 1 <= len(R) <= self.code.dim:
+        R = self.rotation
+        check_array(R, "The rotation of a code", (None, None))
+        if R.shape[0] != R.shape[1] or len(R) > self.code.dim:
             raise InputError(f"A rotation of {R.shape} does not fit {self.code.dim} features.")
-        if not np.isfinite(R).all() or np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
+        if np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
             raise InputError("The rotation of a code must be orthogonal.")
 
     @property
@@ -90,10 +89,7 @@ def learn_rotated(
     d: int = 8,
     bits: int = 8,
     period: int | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> Code:
     """Learn a product code of rotated rows; see `learn_product`.
 
@@ -109,23 +105,14 @@ def learn_rotated(
     rows = as_rows(sample, name="The sample for a product code")
     count_books(rows.shape[1], d, bits, period)  # checks the settings before faiss sees them
     if rotation == "none":
-        R = None
+        return learn_product(rows, d=d, bits=bits, period=period, context=context)
+    size = choose_size(period or rows.shape[1], d)
+    if rotation == "random":
+        R = _draw_rotation(size, context.seed)
     else:
-        size = choose_size(period or rows.shape[1], d)
-        draw = _draw_rotation if rotation == "random" else _learn_rotation
-        R = draw(rows, size, d, bits, seed, threads)
-        rows = rotate(rows, R)
-    code = learn_product(
-        rows,
-        d=d,
-        bits=bits,
-        period=period,
-        seed=seed,
-        threads=threads,
-        workers=workers,
-        progress=progress,
-    )
-    return code if R is None else RotatedCode(R, code)
+        R = _learn_rotation(rows, size, d, bits, context.seed)
+    rotated = rotate(rows, R)
+    return RotatedCode(R, learn_product(rotated, d=d, bits=bits, period=period, context=context))
 
 
 def choose_size(dim: int, d: int) -> int:
@@ -135,16 +122,12 @@ def choose_size(dim: int, d: int) -> int:
     return dividing[0] if dividing else min(top, dim)
 
 
-def _draw_rotation(
-    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
-) -> Float:
+def _draw_rotation(size: int, seed: int) -> Float:
     Q, _ = np.linalg.qr(generator(seed, "random rotation").standard_normal((size, size)))
     return Q.astype(np.float32)
 
 
-def _learn_rotation(
-    rows: Float, size: int, d: int, bits: int, seed: int, threads: int | None
-) -> Float:
+def _learn_rotation(rows: Float, size: int, d: int, bits: int, seed: int) -> Float:
     """Return the rotation that faiss learns for product codes from blocks of the rows.
 
     faiss writes past its buffers if it is given fewer vectors than they have features. Such a

@@ -10,7 +10,7 @@ from myriad._jit import jit
 from myriad.arrays import Bytes, Float, as_rows
 from myriad.codes.code import Code
 from myriad.errors import InputError
-from myriad.progress import SILENT, Progress
+from myriad.serialisation import check_array
 
 _LEVELS = 255  # steps between the lowest and the highest value
 
@@ -29,12 +29,10 @@ class ScalarCode(Code, kind="scalar"):
     step: Float
 
     def __post_init__(self) -> None:
-        for field in (self.low, self.step):
-            fits = isinstance(field, np.ndarray) and field.dtype == np.float32 and field.ndim == 1
-            if not fits or len(field) == 0 or not np.isfinite(field).all():
-                raise InputError("The ranges of a scalar code must be finite float32 vectors.")
-        if self.low.shape != self.step.shape or (self.step < 0).any():
-            raise InputError("The ranges of a scalar code do not fit together.")
+        check_array(self.low, "The lowest values of a scalar code", (None,))
+        check_array(self.step, "The steps of a scalar code", self.low.shape)
+        if self.step.min() < 0:
+            raise InputError("The steps of a scalar code must be at least 0.")
         span = np.float64(_LEVELS) * self.step
         if (np.maximum(span, self.low + span) > np.finfo(np.float32).max).any():
             raise InputError(
@@ -58,13 +56,10 @@ class ScalarCode(Code, kind="scalar"):
         _restore(codes, self.low, self.step, out)
 
 
-def learn_scalar(
-    sample: Float, *, seed: int = 0, threads: int | None = None, progress: Progress = SILENT
-) -> ScalarCode:
+def learn_scalar(sample: Float) -> ScalarCode:
     """Learn the range of each feature from a sample (n_samples, dim) of at least one row.
 
-    Values outside the range are clipped when they are encoded. Nothing here is random or slow:
-    `seed`, `threads` and `progress` are accepted because every code is learned by the same call.
+    Values outside the range are clipped when they are encoded.
     """
     rows = as_rows(sample, name="The sample for a scalar code")
     if rows.size == 0:

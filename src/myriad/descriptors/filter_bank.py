@@ -13,15 +13,14 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor, LocalDescriptors, check_image
 from myriad.descriptors.grid import resize, working_size
 from myriad.descriptors.registry import GridOptions
-from myriad.errors import InputError
-from myriad.options import options_of
+from myriad.options import check_options, same_option
+from myriad.serialisation import check_count
 
 ORIENTATIONS = 6
 SIDE = 15
 """Pixels of a filter's side."""
 SMALLEST = 16
 """A scale at which the smaller side of the image has fewer pixels is left out."""
-_DEFAULTS = {name: known.default for name, known in options_of(GridOptions).items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,23 +38,17 @@ class FilterBank(Descriptor, kind="filter-bank"):
     max_pixels, min_side : as those of `GridOptions`.
     """
 
-    step: int = _DEFAULTS["step"]
+    step: int = same_option(GridOptions, "step")
     scales: int = 3
-    max_pixels: int = _DEFAULTS["max_pixels"]
-    min_side: int = _DEFAULTS["min_side"]
+    max_pixels: int = same_option(GridOptions, "max_pixels")
+    min_side: int = same_option(GridOptions, "min_side")
 
     dim: ClassVar[int] = 2 * ORIENTATIONS + 2
     pca_dim: ClassVar[int] = 2 * ORIENTATIONS + 2
 
     def __post_init__(self) -> None:
-        known = options_of(GridOptions)
-        for name in ("step", "scales", "max_pixels", "min_side"):
-            value, limits = getattr(self, name), known[name]
-            if type(value) is not int or not limits.minimum <= value <= limits.maximum:  # type: ignore[operator]
-                raise InputError(
-                    f"{name} of {self.kind} must be {limits.minimum} to {limits.maximum}, "
-                    f"not {value!r}."
-                )
+        check_options(self)
+        check_count(self.scales, "The number of scales")
 
     @property
     def pixels(self) -> int | None:

@@ -14,7 +14,7 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor
 from myriad.descriptors.registry import GridOptions
 from myriad.errors import InputError
-from myriad.options import options_of
+from myriad.options import check_options
 
 BINS = 4
 """A patch has BINS x BINS spatial bins."""
@@ -95,13 +95,7 @@ class GridDescriptor(GridOptions, Descriptor):
     """
 
     def __post_init__(self) -> None:
-        for name, known in options_of(GridOptions).items():
-            value = getattr(self, name)
-            if type(value) is not int or not known.minimum <= value <= known.maximum:  # type: ignore[operator]
-                raise InputError(
-                    f"{name} of {self.kind} must be {known.minimum} to {known.maximum}, "
-                    f"not {value!r}."
-                )
+        check_options(self)
         if self.max_pixels < self.patch**2:
             raise InputError(f"max_pixels of {self.kind} must be at least {self.patch}², a patch.")
 

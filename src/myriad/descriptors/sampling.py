@@ -16,8 +16,13 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import Descriptor
 from myriad.errors import InputError
 from myriad.files import atomic_write
-from myriad.parallel import Workers, map_ordered, thread_count, thread_executor
-from myriad.progress import SILENT, Progress
+from myriad.parallel import (
+    DEFAULT_LEARNING,
+    LearningContext,
+    map_ordered,
+    thread_count,
+    thread_executor,
+)
 from myriad.randomness import generator
 
 Result = TypeVar("Result")
@@ -45,10 +50,7 @@ def sample_descriptors(
     most: int,
     per_image: int = 1000,
     positions: bool = False,
-    seed: int = 0,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> Float:
     """Return at most `most` descriptors of a stream of images, float32 of shape (n, dim).
 
@@ -60,18 +62,19 @@ def sample_descriptors(
     Parameters
     ----------
     positions : whether x and y of the patch follow as two more columns.
-    workers : workers that write descriptors to files in their folder instead of sending them.
+    context : its workers write descriptors to files in their folder instead of sending them.
     """
+    workers, threads = context.workers, context.threads
     if most < 1 or per_image < 1:
         raise InputError("A sample of descriptors needs room for at least one.")
     folder = None if workers is None else workers.make_folder("descriptors")
     total = len(images) if isinstance(images, Sized) else None
     if total:
         per_image = min(per_image, -(-4 * most // (3 * total)))
-    draw = _Draw(descriptor, per_image, positions, seed, folder)
+    draw = _Draw(descriptor, per_image, positions, context.seed, folder)
     reservoir = _Reservoir(most, max(most // 4, per_image), descriptor.dim + 2 * positions)
     try:
-        with progress.step("Sampling descriptors", total, "images") as advance:
+        with context.progress.step("Sampling descriptors", total, "images") as advance:
             for ranks, drawn in map_images(draw, images, colour=descriptor.colour, threads=threads):
                 reservoir.add(ranks, drawn)
                 advance(1)

@@ -23,6 +23,7 @@ from myriad.descriptors.pooling import (
 )
 from myriad.descriptors.registry import SiftOptions
 from myriad.errors import InputError
+from myriad.serialisation import check_type, is_number
 
 _NOMINAL = 0.5  # the smoothing of a camera image itself, in pixels
 ORIENTATIONS = 8
@@ -138,14 +139,11 @@ class DenseSIFT(SiftOptions, GridDescriptor, kind="dense-sift"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("contrast", "smoothing"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"{name} of dense SIFT must be a number 0 to 1, not {value!r}.")
-        if self.window not in WINDOWS or type(self.root) is not bool:
-            raise InputError("window of dense SIFT must be gaussian or flat, root true or false.")
-        if type(self.keep_empty) is not bool:
-            raise InputError("keep_empty of dense SIFT must be true or false.")
+        check_type(self.keep_empty, bool, "keep_empty of dense SIFT")
+        if not is_number(self.smoothing) or not 0 <= self.smoothing <= 1:
+            raise InputError(f"smoothing must be a number from 0 to 1, not {self.smoothing!r}.")
+        if self.window not in WINDOWS:
+            raise InputError(f"window must be gaussian or flat, not {self.window!r}.")
 
     def describe(self, image: Bytes) -> LocalDescriptors:
         """Return the descriptors of a grey image, scale by scale, each from top left.

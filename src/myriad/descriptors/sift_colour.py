@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from math import isfinite
 from typing import ClassVar
 
 import cv2
@@ -16,6 +15,7 @@ from myriad.descriptors.descriptor import LocalDescriptors, check_image
 from myriad.descriptors.registry import GridOptions
 from myriad.descriptors.sift import DenseSIFT
 from myriad.errors import InputError
+from myriad.serialisation import is_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,7 @@ class SiftColour(DenseSIFT, kind="sift-colour"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = isinstance(self.share, int | float) and not isinstance(self.share, bool)
-        if not number or not isfinite(self.share) or not 0 < self.share <= 100:
+        if not is_number(self.share) or not 0 < self.share <= 100:
             raise InputError(f"share of colour must be above 0 and at most 100: {self.share!r}.")
 
     @cached_property

@@ -14,7 +14,6 @@ from myriad.estimators.rows_classifier import (
     EPOCHS_AND_SECONDS,
     CertifiedClassifier,
     TrainingData,
-    seed_of,
 )
 from myriad.progress import Progress
 from myriad.store import Rows
@@ -109,10 +108,6 @@ class DualSVM(CertifiedClassifier):
         self.threads = threads
         self.random_state = random_state
         self.progress = progress
-
-    def _method(self) -> BinaryDual:
-        method: BinaryDual = self._make_method(seed=seed_of(self.random_state))
-        return method
 
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         if self.class_weight is not None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from myriad.estimators.labels import number_groups
-from myriad.estimators.rows_classifier import LinearRowsClassifier, seed_of
+from myriad.estimators.rows_classifier import LinearRowsClassifier
 from myriad.progress import Progress
 from myriad.store import Store
 from myriad.training import Automatic, Fitted
@@ -117,7 +117,3 @@ class LinearClassifier(LinearRowsClassifier):
                 UserWarning,
                 stacklevel=4,
             )
-
-    def _method(self) -> Automatic:
-        method: Automatic = self._make_method(seed=seed_of(self.random_state))
-        return method

@@ -91,10 +91,6 @@ class NearestMeans(LinearRowsClassifier):
         self._take(self._add(as_source(rows, numbers.astype(np.int32))))
         return self
 
-    def _method(self) -> Means:
-        method: Means = self._make_method()
-        return method
-
     def _fit_rows(self, data: TrainingData, method: Method) -> Fitted:
         self._sums = ClassSums(len(self.classes_), data.rows.dim)
         progress = self.progress or SILENT

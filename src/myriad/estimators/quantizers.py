@@ -32,7 +32,16 @@ from myriad.codes import (
 )
 from myriad.errors import InputError
 from myriad.estimators.parameters import check_parameters
-from myriad.store import ArrayRows, Rows, Store, feature_information, rows_at_a_time, sample_rows
+from myriad.parallel import LearningContext
+from myriad.store import (
+    ArrayRows,
+    Rows,
+    Store,
+    feature_information,
+    rows_at_a_time,
+    sample_rows,
+    training_rows,
+)
 
 
 class _Quantizer(BaseEstimator, ABC):
@@ -119,7 +128,7 @@ def _rows_of(X: ArrayLike | Store, y: ArrayLike | None) -> Rows:
     if isinstance(X, Store):
         if X.code is not None:
             raise InputError(f"The rows of {X.path} are already encoded.")
-        return X.rows("train" if "train" in set(X.splits.tolist()) else None)
+        return training_rows(X)
     rows = as_rows(X)
     if rows.size == 0:
         raise InputError("A code is learned from at least one row and one feature.")
@@ -168,8 +177,7 @@ class ProductQuantizer(_Quantizer):
             d=self.d,
             bits=self.bits,
             period=self.period,
-            seed=self.random_state,
-            threads=self.threads,
+            context=LearningContext(self.random_state, self.threads),
         )
 
 
@@ -216,8 +224,9 @@ class SignBits(_Quantizer):
             information = feature_information(
                 rows, bins=self.bins, row_map=rotation, threads=self.threads
             )
-        learn = learn_hadamard if rotated else learn_bits
-        return learn(sample, n_bits=self.n_bits, information=information, seed=seed)
+        if rotated:
+            return learn_hadamard(sample, n_bits=self.n_bits, information=information, seed=seed)
+        return learn_bits(sample, n_bits=self.n_bits, information=information)
 
 
 class BilinearCodes(_Quantizer):
@@ -261,8 +270,7 @@ class BilinearCodes(_Quantizer):
             shape=self.shape,
             centred=self.centred,
             rounds=self.rounds,
-            seed=self.random_state,
-            threads=self.threads,
+            context=LearningContext(self.random_state, self.threads),
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -91,7 +90,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
 
     A subclass names the method that it trains with, whose options it has as parameters. It may have
     the parameters ``early_stopping``, ``validation_fraction``, ``refit``, ``threads``,
-    ``progress`` and ``client``; those that it lacks have the values below.
+    ``progress``, ``client`` and ``random_state``; those that it lacks have the values below.
 
     Attributes
     ----------
@@ -115,6 +114,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     threads: int | None = None
     progress: Progress | None = None
     client: Any = None
+    random_state: Any = 0
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted estimator with the same parameters; a client is shared, not copied."""
@@ -125,9 +125,9 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             cloned.client = self.client
         return cloned
 
-    @abstractmethod
-    def _method(self) -> Method:
-        """Return the method with the parameters of this estimator, checked."""
+    def _method(self) -> Any:
+        """Return an instance of `_method_class` with the parameters of this estimator, checked."""
+        return self._make_method(seed=seed_of(self.random_state))
 
     def _make_method(self, *, stated: Mapping[str, Any] | None = None, **rest: Any) -> Any:
         """Return an instance of `_method_class`, its options taken from the parameters.
@@ -177,7 +177,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
             self.classes_ = np.array(X.class_names, dtype=object)
             self.n_features_in_ = X.dim
             check_scale(X.rows("train"))
-            if "val" not in set(X.splits):
+            if "val" not in X.split_names:
                 return TrainingData(X.rows("train"))
             refit_rows = X.rows(X.trained_splits) if "val" in X.trained_splits else None
             return TrainingData(X.rows("train"), X.rows("val"), refit_rows)

@@ -108,11 +108,9 @@ class TopKSVM(CertifiedClassifier):
         self.random_state = random_state
         self.progress = progress
 
-    def _method(self) -> TopK:
-        method: TopK = self._make_method(
-            kernel=self.kernel is not None, seed=seed_of(self.random_state)
-        )
-        return method
+    def _method(self) -> Any:
+        seed = seed_of(self.random_state)
+        return self._make_method(kernel=self.kernel is not None, seed=seed)
 
     def fit(self, X: ArrayLike | Store, y: ArrayLike | None = None) -> Self:
         """Train on rows `X` and labels `y`, or on the training rows of a `Store`.

@@ -98,11 +98,8 @@ class TraceNormClassifier(RowsClassifier):
         self.progress = progress
         self.callback = callback
 
-    def _method(self) -> AtomDescent:
-        method: AtomDescent = self._make_method(
-            seed=seed_of(self.random_state), callback=self.callback
-        )
-        return method
+    def _method(self) -> Any:
+        return self._make_method(seed=seed_of(self.random_state), callback=self.callback)
 
     def _take(self, fitted: Fitted) -> None:
         super()._take(fitted)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from myriad.errors import InputError
-from myriad.estimators.rows_classifier import RowsClassifier, as_source, seed_of
+from myriad.estimators.rows_classifier import RowsClassifier, as_source
 from myriad.measures import LabelSets
 from myriad.models import EmbeddingModel
 from myriad.parallel import open_threads
@@ -147,10 +147,6 @@ class Wsabie(RowsClassifier):
         self.threads = threads
         self.random_state = random_state
         self.progress = progress
-
-    def _method(self) -> WsabieMethod:
-        method: WsabieMethod = self._make_method(seed=seed_of(self.random_state))
-        return method
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Train for one epoch on some rows, from the weights of earlier calls or of `fit`.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Ints
 from myriad.errors import InputError, did_you_mean
-from myriad.files import refuse_special
+from myriad.files import open_csv
 from myriad.images.listing import ImageList
 
 
@@ -37,43 +36,28 @@ class Correction:
 
 def read_corrections(path: Path) -> list[Correction]:
     """Read a file of corrections; it must have the columns path and label, others are ignored."""
-    refuse_special(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            return _read_lines(path, csv.DictReader(stream, strict=True))
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
-
-
-def _read_lines(path: Path, reader: csv.DictReader[str]) -> list[Correction]:
-    found, seen = [], set()
-    try:
-        names = [name.strip().lower() for name in reader.fieldnames or []]
-        reader.fieldnames = names
+    with open_csv(path) as reader:
+        names = [name.strip().lower() for name in next(reader, [])]
         for name in ("path", "label"):
             if names.count(name) != 1:
                 raise InputError(
                     f"{path}, line 1: corrections have one column path and one column label, "
                     f"separated by commas, not {', '.join(names) or 'an empty line'}."
                 )
-        for cells in reader:
+        found: dict[str, Correction] = {}
+        for line in filter(None, reader):
             where = f"{path}, line {reader.line_num}"
-            if None in cells or None in cells.values():
+            if len(line) != len(names):
                 raise InputError(f"{where}: not as many cells as the header has columns.")
-            correction = Correction(
-                where, cells["path"], cells["label"].strip(), cells.get("given", "").strip()
-            )
-            if not correction.path:
+            cells = dict(zip(names, line, strict=True))
+            name = cells["path"]
+            if not name:
                 raise InputError(f"{where}: the path is empty.")
-            if correction.path in seen:
-                raise InputError(f"{where}: {correction.path!r} is already in an earlier line.")
-            seen.add(correction.path)
-            found.append(correction)
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not valid CSV ({error}).") from None
-    return found
+            if name in found:
+                raise InputError(f"{where}: {name!r} is already in an earlier line.")
+            label, given = cells["label"].strip(), cells.get("given", "").strip()
+            found[name] = Correction(where, name, label, given)
+    return list(found.values())
 
 
 def correct_labels(

@@ -6,7 +6,6 @@ of them.
 
 from __future__ import annotations
 
-import csv
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from myriad.errors import InputError, did_you_mean
-from myriad.files import refuse_special
+from myriad.files import open_csv
 from myriad.images.listing import SPLITS, ImageList, refuse_urls
 from myriad.measures import LabelSets
 
@@ -69,14 +68,8 @@ def list_manifest(path: Path, several: SeveralLabels = ONE_LABEL) -> ImageList:
     ----------
     several : how it states several labels of an image; by default each has one.
     """
-    refuse_special(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = _read_rows(path, csv.reader(stream, strict=True), several)
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text: save it as CSV in UTF-8.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
+    with open_csv(path) as reader:
+        rows = _read_rows(path, reader, several)
     refuse_urls(rows.paths, str(path))
     _require_a_file(path, rows.paths)
     class_names = sorted({label for labels in rows.labels for label in labels})
@@ -104,39 +97,34 @@ def _read_rows(path: Path, reader: Any, several: SeveralLabels) -> _Rows:
     rows = _Rows()
     seen: dict[str, int] = {}
     split_of_group: dict[str, str] = {}
-    try:
-        header: list[str] = next(reader, [])
-        columns = _read_header(path, header)
-        rows.warnings = _warn_of_misspelt(path, header)
-        for cells in reader:
-            if not cells:
-                continue
-            where = f"{path}, line {reader.line_num}"
-            if len(cells) != columns["all"]:
-                raise InputError(
-                    f"{where}: {len(cells)} cells where the header has {columns['all']} columns."
-                )
-            name, cell, split, group = (
-                cells[columns[column]].strip() if column in columns else "" for column in _COLUMNS
+    header: list[str] = next(reader, [])
+    columns = _read_header(path, header)
+    rows.warnings = _warn_of_misspelt(path, header)
+    for cells in filter(None, reader):
+        where = f"{path}, line {reader.line_num}"
+        if len(cells) != columns["all"]:
+            raise InputError(
+                f"{where}: {len(cells)} cells where the header has {columns['all']} columns."
             )
-            _check_row(where, name, cell, split, several)
-            labels, split = several.split(cell), SPLITS.get(split.lower(), "")
-            earlier = seen.setdefault(os.path.normpath(name), len(rows.paths))
-            if earlier < len(rows.paths):
-                _check_repeated(where, name, rows, earlier, (split, group), several)
-                rows.labels[earlier] += labels
-                continue
-            if group and split and split_of_group.setdefault(group, split) != split:
-                raise InputError(
-                    f"{where}: group {group!r} is in {split_of_group[group]} and in {split}; "
-                    "a group must be in one split."
-                )
-            rows.paths.append(name)
-            rows.labels.append(labels)
-            rows.splits.append(split)
-            rows.groups.append(group)
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: not valid CSV ({error}).") from None
+        name, cell, split, group = (
+            cells[columns[column]].strip() if column in columns else "" for column in _COLUMNS
+        )
+        _check_row(where, name, cell, split, several)
+        labels, split = several.split(cell), SPLITS.get(split.lower(), "")
+        earlier = seen.setdefault(os.path.normpath(name), len(rows.paths))
+        if earlier < len(rows.paths):
+            _check_repeated(where, name, rows, earlier, (split, group), several)
+            rows.labels[earlier] += labels
+            continue
+        if group and split and split_of_group.setdefault(group, split) != split:
+            raise InputError(
+                f"{where}: group {group!r} is in {split_of_group[group]} and in {split}; "
+                "a group must be in one split."
+            )
+        rows.paths.append(name)
+        rows.labels.append(labels)
+        rows.splits.append(split)
+        rows.groups.append(group)
     if not rows.paths:
         raise InputError(f"{path} lists no images: it has a header but no other lines.")
     return rows

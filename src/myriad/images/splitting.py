@@ -13,12 +13,14 @@ from myriad.errors import InputError
 from myriad.images.listing import ImageList
 from myriad.randomness import generator
 
+VALIDATION = 0.1
+"""Fraction of the training images of each class that is drawn for validation."""
 _ENOUGH = 5  # a class of this many images has at least one for validation
 
 Positions = NDArray[np.int64]
 
 
-def split_images(images: ImageList, *, seed: int, val: float = 0.1) -> ImageList:
+def split_images(images: ImageList, *, seed: int, val: float = VALIDATION) -> ImageList:
     """Assign images without a split to train or val; given splits stay as they are.
 
     If no image is given for validation, the fraction `val` of the training images of each class is
@@ -49,7 +51,7 @@ def fill_splits(
     class_names: list[str],
     *,
     seed: int,
-    val: float = 0.1,
+    val: float = VALIDATION,
     noun: str = "image",
 ) -> tuple[NDArray[np.str_], list[str]]:
     """Return the splits of images or rows with missing ones assigned, and warnings.

@@ -124,15 +124,13 @@ def calibration_error(
     return float(differences) / max(1, len(confidence))
 
 
-def chance_error(
-    confidence: NDArray[np.float64], n_bins: int = N_BINS, n_draws: int = N_DRAWS
-) -> float:
+def chance_error(confidence: NDArray[np.float64]) -> float:
     """Return the mean calibration error if the best class were right as often as it says."""
     draws = np.random.default_rng(0)
     ordered = np.sort(confidence)
-    starts = [int(part[0]) for part in np.array_split(np.arange(len(ordered)), n_bins) if len(part)]
+    starts = [int(part[0]) for part in np.array_split(np.arange(len(ordered)), N_BINS) if len(part)]
     errors = []
-    for _ in range(n_draws):
+    for _ in range(N_DRAWS):
         differences = ordered - (draws.random(len(ordered)) < ordered)
         errors.append(np.abs(np.add.reduceat(differences, starts)).sum() / len(ordered))
     return float(np.mean(errors))

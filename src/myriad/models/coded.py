@@ -9,7 +9,7 @@ from myriad.codes import Code
 from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
-from myriad.serialisation import fingerprint
+from myriad.serialisation import check_type, fingerprint
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +29,14 @@ class CodedModel(Model, kind="coded"):
     rounded: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.code, Code) or not isinstance(self.model, Model):
-            raise InputError("A model of coded rows needs a code and a model.")
+        check_type(self.code, Code, "The code of a model of coded rows")
+        check_type(self.model, Model, "The model of coded rows")
+        check_type(self.rounded, bool, "Whether a model codes its rows")
         if self.code.decoded_dim != self.model.dim:
             raise InputError(
                 f"A code that makes rows of {self.code.decoded_dim} features does not fit a model "
                 f"of {self.model.dim}."
             )
-        if type(self.rounded) is not bool:
-            raise InputError("Whether a model codes its rows must be true or false.")
 
     @property
     def n_classes(self) -> int:

@@ -20,10 +20,11 @@ from myriad.models.cells import Cells
 from myriad.models.model import Model
 from myriad.models.ranking import merge_top
 from myriad.objectives import DISCRIMINANTS
-from myriad.parallel import ThreadPool, open_threads
+from myriad.parallel import LearningContext, ThreadPool, open_threads
+from myriad.serialisation import check_array, check_count
 
-RECALL = 0.95
-"""Default fraction of the best classes that an index should find."""
+RECALL, RECALL_AT = 0.95, 5
+"""Default fraction of the best classes that an index should find, and how many are the best."""
 CELLS = 4.0
 """Number of cells of an index, as a multiple of the square root of the number of classes."""
 
@@ -53,20 +54,12 @@ class EmbeddingModel(Model, kind="embedding"):
     def __post_init__(self) -> None:
         if self.discriminant not in DISCRIMINANTS:
             raise InputError(f"The discriminant of an embedding cannot be {self.discriminant!r}.")
-        tables = [self.map, self.prototypes] + ([] if self.centres is None else [self.centres])
-        if not all(isinstance(table, np.ndarray) and table.ndim == 2 for table in tables):
-            raise InputError("The map, prototypes and centres of an embedding must be matrices.")
-        if any(table.dtype != np.float32 or 0 in table.shape for table in tables):
-            raise InputError("The matrices of an embedding must be float32 and not empty.")
-        if not all(np.isfinite(table).all() for table in tables):
-            raise InputError("The matrices of an embedding must hold finite numbers.")
-        if any(table.shape[1] != len(self.map) for table in tables[1:]):
-            raise InputError(
-                f"A map of shape {self.map.shape} and prototypes of shape {self.prototypes.shape} "
-                "do not make an embedding."
-            )
-        if not isinstance(self.probes, int) or self.probes < 1:
-            raise InputError(f"The number of probed cells must be at least 1, not {self.probes!r}.")
+        check_array(self.map, "The map of an embedding", (None, None))
+        dim = len(self.map)
+        check_array(self.prototypes, "The prototypes of an embedding", (None, dim))
+        if self.centres is not None:
+            check_array(self.centres, "The centres of an embedding", (None, dim))
+        check_count(self.probes, "The number of probed cells")
 
     @property
     def n_classes(self) -> int:
@@ -147,18 +140,18 @@ def concatenate(models: Sequence[EmbeddingModel]) -> EmbeddingModel:
 
 
 def add_index(
-    model: EmbeddingModel, X: Float, *, seed: int = 0, k: int = 5, recall: float = RECALL
+    model: EmbeddingModel, X: Float, *, seed: int = 0, recall: float = RECALL
 ) -> tuple[EmbeddingModel, float]:
     """Return the model with an index for approximate ranking, and the index's recall on `X`.
 
     The number of probed cells is the smallest with which the rows `X` find the fraction `recall`
-    of their `k` best classes.
+    of their `RECALL_AT` best classes.
     """
     from myriad.vocabularies.kmeans import learn_centres
 
-    k = min(k, model.n_classes)
+    k = min(RECALL_AT, model.n_classes)
     n_cells = int(max(1, min(CELLS * model.n_classes**0.5, model.n_classes / 8)))
-    centres = learn_centres(model.prototypes, n_cells, seed=seed)
+    centres = learn_centres(model.prototypes, n_cells, LearningContext(seed, threads=1))
     exact = replace(model, centres=None).rank(X, k)[0]
     cells = replace(model, centres=centres)._search.cells
     probes = cells.count_probes(model.embed(X), exact, recall)

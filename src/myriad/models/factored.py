@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from myriad.arrays import Float
 from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
+from myriad.serialisation import check_array, check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +38,10 @@ class LatentModel(Model):
         """Return the linear model with the same scores."""
 
     def _check_classes(self, n_latents: int) -> None:
-        _check_floats(self.classes, "classes", (None, n_latents))
-        _check_floats(self.biases, "biases", (len(self.classes),))
-        if len(self.classes) == 0:
-            raise InputError("A model needs at least one class.")
+        shape: tuple[int | None, ...] = (None, n_latents)
+        check_array(self.classes, "The classes of a factored model", shape, finite=False)
+        shape = (len(self.classes),)
+        check_array(self.biases, "The biases of a factored model", shape, finite=False)
 
     @property
     def n_classes(self) -> int:
@@ -90,11 +91,13 @@ class FactoredModel(LatentModel, kind="factored"):
     strengths: Float
 
     def __post_init__(self) -> None:
-        _check_floats(self.directions, "directions", (None, None))
-        _check_floats(self.strengths, "strengths", (self.directions.shape[1],))
+        name = "The directions of a factored model"
+        check_array(self.directions, name, (None, None), finite=False, empty=True)
         if len(self.directions) == 0:
             raise InputError("A model needs at least one feature.")
-        self._check_classes(self.directions.shape[1])
+        rank = self.directions.shape[1]
+        check_array(self.strengths, "The strengths of a factored model", (rank,), finite=False)
+        self._check_classes(rank)
 
     @property
     def dim(self) -> int:
@@ -132,8 +135,7 @@ class ChosenModel(LatentModel, kind="chosen"):
 
     def __post_init__(self) -> None:
         features, dim = self.features, self.n_features
-        if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
-            raise InputError(f"A model needs at least one feature, not {dim!r}.")
+        check_count(dim, "The number of features of a model")
         if not isinstance(features, np.ndarray) or features.dtype != np.int64 or features.ndim != 1:
             raise InputError("The chosen features of a model must be an array of int64.")
         within = not len(features) or (features[0] >= 0 and features[-1] < dim)
@@ -155,14 +157,3 @@ class ChosenModel(LatentModel, kind="chosen"):
         W = np.zeros((self.n_classes, self.dim), np.float32)
         W[:, self.features] = self.classes
         return LinearModel(W, self.biases)
-
-
-def _check_floats(array: Any, name: str, shape: tuple[int | None, ...]) -> None:
-    """Raise `InputError` unless a field, perhaps of a file, is a float32 array of a shape."""
-    if not isinstance(array, np.ndarray) or array.dtype != np.float32:
-        raise InputError(f"The {name} of a factored model must be a float32 array.")
-    fits = array.ndim == len(shape) and all(
-        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
-    )
-    if not fits:
-        raise InputError(f"The {name} of a factored model have a wrong shape: {array.shape}.")

@@ -11,6 +11,7 @@ import numpy as np
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
 from myriad.models.model import Model
+from myriad.serialisation import check_array, check_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +33,10 @@ class NeighboursModel(Model, kind="neighbours"):
 
     def __post_init__(self) -> None:
         rows, labels = self.rows, self.labels
-        if not isinstance(rows, np.ndarray) or rows.dtype != np.float32 or rows.ndim != 2:
-            raise InputError("The rows of a nearest-neighbours model must be a float32 matrix.")
-        if not isinstance(labels, np.ndarray) or labels.shape != rows.shape[:1] or 0 in rows.shape:
-            raise InputError("A nearest-neighbours model needs a label for each of its rows.")
-        if not isinstance(self.count, int) or labels.dtype != np.int32:
-            raise InputError("The labels of a nearest-neighbours model must be int32 numbers.")
+        check_array(rows, "The rows of a nearest-neighbours model", (None, None), finite=False)
+        name = "The labels of a nearest-neighbours model"
+        check_array(labels, name, rows.shape[:1], dtype=np.int32)
+        check_count(self.count, "The number of classes")
         if not 0 <= labels.min() <= labels.max() < self.count:
             raise InputError(f"Labels must be between 0 and {self.count - 1}.")
         if not isinstance(self.k, int) or not 1 <= self.k <= len(rows):

@@ -11,9 +11,16 @@ from myriad.parallel.threads import (
     thread_count,
     thread_executor,
 )
-from myriad.parallel.workers import LearningContext, SharedArray, Workers, share_array
+from myriad.parallel.workers import (
+    DEFAULT_LEARNING,
+    LearningContext,
+    SharedArray,
+    Workers,
+    share_array,
+)
 
 __all__ = [
+    "DEFAULT_LEARNING",
     "ClusterExecutor",
     "Executor",
     "Lazy",

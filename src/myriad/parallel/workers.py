@@ -75,6 +75,9 @@ class LearningContext:
     progress: Progress = SILENT
 
 
+DEFAULT_LEARNING = LearningContext()
+
+
 @dataclass(frozen=True, eq=False)
 class SharedArray:
     """An array that many tasks read: kept in this process, or written to a file for workers.
@@ -100,17 +103,16 @@ class SharedArray:
 
 @contextmanager
 def share_array(
-    array: NDArray[Any], *, threads: int | None = 1, workers: Workers | None = None
+    array: NDArray[Any], context: LearningContext
 ) -> Iterator[tuple[Executor, SharedArray]]:
     """Yield an executor for tasks on an array, and the array as the tasks should hold it.
 
-    Parameters
-    ----------
-    threads : of this process, which run the tasks.
-    workers : that run them instead, and read the array from a file, which is removed at the end.
+    Tasks run on threads of this process, or on the workers of the context: these read the array
+    from a file, which is removed at the end.
     """
+    workers = context.workers
     if workers is None:
-        with open_local(threads) as executor:
+        with open_local(context.threads) as executor:
             yield executor, SharedArray(held=array)
         return
     folder = workers.make_folder("array")

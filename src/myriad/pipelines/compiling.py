@@ -21,7 +21,7 @@ import numpy as np
 from myriad._jit import is_uncached
 from myriad.codes.product import learn_product
 from myriad.kernel_cache import LONG_COMPILING, report_compiling
-from myriad.parallel import thread_count
+from myriad.parallel import LearningContext, thread_count
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
 
@@ -93,7 +93,7 @@ def compile_kernels() -> None:
     X = (means[labels] + draws.normal(size=(ROWS, FEATURES))).astype(np.float32)
     # Two threads: work that they share has kernels of its own.
     Automatic().fit(ArrayRows(X, labels), None, n_classes=CLASSES, context=Context(threads=2))
-    code = learn_product(X, bits=4, period=FEATURES // 4, threads=1)
+    code = learn_product(X, bits=4, period=FEATURES // 4, context=LearningContext(threads=1))
     code.decode(code.encode(X))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from dataclasses import MISSING, field, fields
+from typing import Any, Self, TypeVar
 
 from myriad.errors import InputError
 
@@ -95,3 +96,44 @@ class Entry:
             raise self.damage(f"{self.where}.{key}", "a list")
         where = f"{self.where}.{key}"
         return tuple(read(Entry(item, f"{where}[{i}]")) for i, item in enumerate(value))
+
+
+class Record:
+    """The base class of dataclasses whose fields say how they are read from an entry::
+
+    @dataclass(frozen=True)
+    class Pair(Record):
+        truth: str = text_field()
+        count: int = count_field()
+    """
+
+    @classmethod
+    def read(cls, entry: Entry) -> Self:
+        """Return the record of an entry; raise `InputError` where a value is damaged."""
+        values = {}
+        for one in fields(cls):  # type: ignore[arg-type]
+            read, key = one.metadata["read"], one.metadata["key"]
+            values[one.name] = read(entry, key or one.name)
+        return cls(**values)
+
+
+def read_as(read: Callable[[Entry, str], Any], key: str = "", *, default: Any = MISSING) -> Any:
+    """Declare a field of a `Record`.
+
+    Parameters
+    ----------
+    read : called with the entry and the key; returns the value.
+    key : the key of the value; the name of the field if empty.
+    default : of a record that is not read from an entry.
+    """
+    return field(default=default, metadata={"read": read, "key": key})
+
+
+def number_to(largest: float) -> Callable[[Entry, str], float | None]:
+    """Return the function that reads a number from 0 to `largest`, or None."""
+    return lambda entry, key: entry.number(key, largest)
+
+
+def records_of(kind: type[Record]) -> Callable[[Entry, str], tuple[Any, ...]]:
+    """Return the function that reads a list of records."""
+    return lambda entry, key: entry.items(key, kind.read)

@@ -8,65 +8,91 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from myriad.report.entries import LARGEST_COUNT, Entry, clean_text
-from myriad.report.probability_evidence import (
-    Calibration,
-    GivenLabels,
-    read_calibration,
-    read_labels,
+from myriad.report.entries import (
+    LARGEST_COUNT,
+    Entry,
+    Record,
+    clean_text,
+    number_to,
+    read_as,
+    records_of,
 )
+from myriad.report.probability_evidence import Calibration, GivenLabels
 
+Known = TypeVar("Known", bound=Record)
 DEEPEST_SETTING = 6
 MOST_SETTINGS = 500
 
 
+def _read_accuracies(entry: Entry, key: str) -> tuple[tuple[int, float], ...]:
+    """Return the accuracies at k = 1 to 10, as far as they are known."""
+    values = [(k, entry.entry(key).percent(str(k))) for k in range(1, 11)]
+    return tuple((k, value) for k, value in values if value is not None)
+
+
+def _read_accuracy(entry: Entry, key: str) -> float | None:
+    """Return the accuracy of a class; None if no image of it was evaluated."""
+    return entry.percent(key) if entry.count("n") else None
+
+
+def _read_coordinate(entry: Entry, key: str) -> float:
+    return entry.percent(key) or 0.0
+
+
+def _read_names(entry: Entry, key: str) -> tuple[str, ...]:
+    names = entry.content.get(key)
+    if not isinstance(names, list | tuple):
+        raise entry.damage(f"{entry.where}.{key}", "a list")
+    return tuple(clean_text(name) for name in names)
+
+
 @dataclass(frozen=True)
-class Measures:
+class Measures(Record):
     """How well a model did on one split; percentages from 0 to 100, None where unknown."""
 
-    n: int
-    bad: int
-    unknown: int
-    classes: int
-    top1: float | None
-    top5: float | None
-    class_top1: float | None
-    class_top5: float | None
-    mean_precision: float | None
-    accuracy_at: tuple[tuple[int, float], ...]
-    seconds: float | None
+    n: int = read_as(Entry.count)
+    bad: int = read_as(Entry.count)
+    unknown: int = read_as(Entry.count)
+    classes: int = read_as(Entry.count)
+    top1: float | None = read_as(Entry.percent)
+    top5: float | None = read_as(Entry.percent)
+    class_top1: float | None = read_as(Entry.percent)
+    class_top5: float | None = read_as(Entry.percent)
+    mean_precision: float | None = read_as(Entry.percent, "map")
+    accuracy_at: tuple[tuple[int, float], ...] = read_as(_read_accuracies)
+    seconds: float | None = read_as(number_to(LARGEST_COUNT))
 
 
 @dataclass(frozen=True)
-class Confusion:
+class Confusion(Record):
     """A class that images of another one were mistaken for, and how often."""
 
-    name: str
-    count: int
-    sample: str | None
+    name: str = read_as(Entry.text)
+    count: int = read_as(Entry.count)
+    sample: str | None = read_as(Entry.path)
 
 
 @dataclass(frozen=True)
-class ClassRecord:
+class ClassRecord(Record):
     """One class: training images, evaluated images, accuracies (None if none was evaluated).
 
     Where images may have several labels, there is an average precision; and if the model gives
     labels, their precision, recall and F1.
     """
 
-    name: str
-    train: int
-    n: int
-    top1: float | None
-    top5: float | None
-    sample: str | None
-    taken_for: tuple[Confusion, ...]
-    average_precision: float | None = None
-    precision: float | None = None
-    recall: float | None = None
-    f1: float | None = None
+    name: str = read_as(Entry.text)
+    train: int = read_as(Entry.count)
+    n: int = read_as(Entry.count)
+    top1: float | None = read_as(_read_accuracy)
+    top5: float | None = read_as(_read_accuracy)
+    sample: str | None = read_as(Entry.path)
+    taken_for: tuple[Confusion, ...] = read_as(records_of(Confusion))
+    average_precision: float | None = read_as(Entry.percent, default=None)
+    precision: float | None = read_as(Entry.percent, default=None)
+    recall: float | None = read_as(Entry.percent, default=None)
+    f1: float | None = read_as(Entry.percent, default=None)
 
     @property
     def rate(self) -> float | None:
@@ -75,25 +101,25 @@ class ClassRecord:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Record):
     """Images of class `truth` that were predicted as `guess`, with an image of both."""
 
-    truth: str
-    guess: str
-    count: int
-    sample: str | None
-    guess_sample: str | None
+    truth: str = read_as(Entry.text)
+    guess: str = read_as(Entry.text)
+    count: int = read_as(Entry.count)
+    sample: str | None = read_as(Entry.path)
+    guess_sample: str | None = read_as(Entry.path)
 
 
 @dataclass(frozen=True)
-class Epoch:
+class Epoch(Record):
     """A point of the learning curve; `gap` is the relative duality gap, where training has one."""
 
-    epoch: float
-    top1: float | None
-    top5: float | None
-    seconds: float | None
-    gap: float | None = None
+    epoch: float = read_as(lambda entry, key: entry.number(key, LARGEST_COUNT) or 0)
+    top1: float | None = read_as(Entry.percent)
+    top5: float | None = read_as(Entry.percent)
+    seconds: float | None = read_as(number_to(LARGEST_COUNT))
+    gap: float | None = read_as(number_to(LARGEST_COUNT), default=None)
 
 
 @dataclass(frozen=True)
@@ -106,38 +132,38 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class BadImage:
+class BadImage(Record):
     """An image that was skipped, and why."""
 
-    path: str
-    reason: str
+    path: str = read_as(Entry.text)
+    reason: str = read_as(Entry.text)
 
 
 @dataclass(frozen=True)
-class Group:
+class Group(Record):
     """Classes whose prototypes are close together: some of their names, and how many there are."""
 
-    names: tuple[str, ...]
-    size: int
+    names: tuple[str, ...] = read_as(_read_names)
+    size: int = read_as(Entry.count)
 
 
 @dataclass(frozen=True)
-class MapPoint:
+class MapPoint(Record):
     """The position of a class on the map, both coordinates from 0 to 100."""
 
-    name: str
-    x: float
-    y: float
+    name: str = read_as(Entry.text)
+    x: float = read_as(_read_coordinate)
+    y: float = read_as(_read_coordinate)
 
 
 @dataclass(frozen=True)
-class Suspect:
-    """An image whose label is probably wrong, and the label that is suggested."""
+class Suspect(Record):
+    """An image whose label may be wrong, and the label that is suggested."""
 
-    sample: str | None
-    given: str
-    suggested: str
-    probability: float | None
+    sample: str | None = read_as(Entry.path)
+    given: str = read_as(Entry.text)
+    suggested: str = read_as(Entry.text)
+    probability: float | None = read_as(Entry.percent)
 
 
 @dataclass(frozen=True)
@@ -197,101 +223,27 @@ def read_evidence(content: Any) -> Evidence:
         noun="row" if source.text("noun") == "row" else "image",
         created=source.text("created"),
         data=source.text("data"),
-        measures=_read_measures(source.entry("measures")),
-        history=source.items("history", _read_epoch),
+        measures=Measures.read(source.entry("measures")),
+        history=source.items("history", Epoch.read),
         search=source.items("search", _read_trial),
-        classes=source.items("classes", _read_class),
-        pairs=source.items("pairs", _read_pair),
+        classes=source.items("classes", ClassRecord.read),
+        pairs=source.items("pairs", Pair.read),
         settings=flatten_settings(source.entry("settings").content),
         environment=flatten_settings(source.entry("environment").content),
-        bad=source.items("bad", lambda entry: BadImage(entry.text("path"), entry.text("reason"))),
+        bad=source.items("bad", BadImage.read),
         ceiling=source.percent("ceiling"),
         model_bytes=None if size is None else int(size),
-        groups=source.items("groups", _read_group),
-        points=source.items("places", _read_point),
-        calibration=read_calibration(source.entry("calibration")),
-        suspects=source.items("suspects", _read_suspect),
-        labels=read_labels(source.entry("labels")),
+        groups=source.items("groups", Group.read),
+        points=source.items("places", MapPoint.read),
+        calibration=_read_known(Calibration, source.entry("calibration")),
+        suspects=source.items("suspects", Suspect.read),
+        labels=_read_known(GivenLabels, source.entry("labels")),
     )
 
 
-def _read_measures(entry: Entry) -> Measures:
-    at = entry.entry("accuracy_at")
-    values = [(k, at.percent(str(k))) for k in range(1, 11)]
-    return Measures(
-        n=entry.count("n"),
-        bad=entry.count("bad"),
-        unknown=entry.count("unknown"),
-        classes=entry.count("classes"),
-        top1=entry.percent("top1"),
-        top5=entry.percent("top5"),
-        class_top1=entry.percent("class_top1"),
-        class_top5=entry.percent("class_top5"),
-        mean_precision=entry.percent("map"),
-        accuracy_at=tuple((k, value) for k, value in values if value is not None),
-        seconds=entry.number("seconds", LARGEST_COUNT),
-    )
-
-
-def _read_class(entry: Entry) -> ClassRecord:
-    n = entry.count("n")
-    return ClassRecord(
-        name=entry.text("name"),
-        train=entry.count("train"),
-        n=n,
-        top1=entry.percent("top1") if n else None,
-        top5=entry.percent("top5") if n else None,
-        sample=entry.path("sample"),
-        taken_for=entry.items("taken_for", _read_confusion),
-        average_precision=entry.percent("average_precision"),
-        precision=entry.percent("precision"),
-        recall=entry.percent("recall"),
-        f1=entry.percent("f1"),
-    )
-
-
-def _read_confusion(entry: Entry) -> Confusion:
-    return Confusion(entry.text("name"), entry.count("count"), entry.path("sample"))
-
-
-def _read_pair(entry: Entry) -> Pair:
-    return Pair(
-        truth=entry.text("truth"),
-        guess=entry.text("guess"),
-        count=entry.count("count"),
-        sample=entry.path("sample"),
-        guess_sample=entry.path("guess_sample"),
-    )
-
-
-def _read_suspect(entry: Entry) -> Suspect:
-    return Suspect(
-        entry.path("sample"),
-        entry.text("given"),
-        entry.text("suggested"),
-        entry.percent("probability"),
-    )
-
-
-def _read_group(entry: Entry) -> Group:
-    names = entry.content.get("names")
-    if not isinstance(names, list | tuple):
-        raise entry.damage(f"{entry.where}.names", "a list")
-    return Group(tuple(clean_text(name) for name in names), entry.count("size"))
-
-
-def _read_point(entry: Entry) -> MapPoint:
-    return MapPoint(entry.text("name"), entry.percent("x") or 0.0, entry.percent("y") or 0.0)
-
-
-def _read_epoch(entry: Entry) -> Epoch:
-    return Epoch(
-        epoch=entry.number("epoch", LARGEST_COUNT) or 0,
-        top1=entry.percent("top1"),
-        top5=entry.percent("top5"),
-        seconds=entry.number("seconds", LARGEST_COUNT),
-        gap=entry.number("gap", LARGEST_COUNT),
-    )
+def _read_known(kind: type[Known], entry: Entry) -> Known | None:
+    """Return the record of an entry; None if it is empty."""
+    return kind.read(entry) if entry.content else None
 
 
 def _read_trial(entry: Entry) -> Trial:

@@ -4,57 +4,78 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from myriad.report.entries import LARGEST_COUNT, Entry
+from myriad.report.entries import LARGEST_COUNT, Entry, Record, number_to, read_as, records_of
+
+
+def _read_fraction(entry: Entry, key: str) -> float:
+    """Return a fraction as a percentage."""
+    return min(100.0, 100.0 * (entry.number(key, 1.001) or 0.0))
+
+
+def _read_curve(entry: Entry, key: str) -> tuple[tuple[float, float], ...]:
+    """Return a list of pairs of percentages."""
+    pairs, where = entry.content.get(key), f"{entry.where}.{key}"
+    found = []
+    for pair in pairs if isinstance(pairs, list | tuple) else ():
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise entry.damage(where, "a list of pairs")
+        point = Entry({"x": pair[0], "y": pair[1]}, where)
+        found.append((point.percent("x") or 0.0, point.percent("y") or 0.0))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
-class ReliabilityBin:
+class ReliabilityBin(Record):
     """Rows of similar confidence: their number, mean confidence and accuracy in percent."""
 
-    count: int
-    confidence: float
-    accuracy: float
+    count: int = read_as(Entry.count)
+    confidence: float = read_as(_read_fraction)
+    accuracy: float = read_as(_read_fraction)
 
 
 @dataclass(frozen=True)
-class SetRecord:
+class SetRecord(Record):
     """Prediction sets: the target coverage and reached, their mean size, and top-k beside them."""
 
-    wanted: float | None
-    coverage: float | None
-    mean_size: float | None
-    n: int
-    k: int
-    top_k: float | None
+    wanted: float | None = read_as(Entry.percent)
+    coverage: float | None = read_as(Entry.percent)
+    mean_size: float | None = read_as(number_to(LARGEST_COUNT))
+    n: int = read_as(Entry.count)
+    k: int = read_as(lambda entry, key: entry.entry("top_k").count(key))
+    top_k: float | None = read_as(lambda entry, key: entry.entry(key).percent("coverage"))
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Record):
     """How well the probabilities of a model are calibrated, by its calibration rows."""
 
-    rows: int
-    source: str
-    error: float | None
-    chance: float | None
-    brier: float | None
-    log_loss: float | None
-    risk_area: float | None
-    bins: tuple[ReliabilityBin, ...]
-    curve: tuple[tuple[float, float], ...]
-    sets: tuple[SetRecord, ...]
+    rows: int = read_as(Entry.count)
+    source: str = read_as(Entry.text)
+    error: float | None = read_as(number_to(1.0), "ece")
+    chance: float | None = read_as(number_to(1.0), "ece_chance")
+    brier: float | None = read_as(number_to(2.001))
+    log_loss: float | None = read_as(number_to(LARGEST_COUNT))
+    risk_area: float | None = read_as(number_to(1.0))
+    bins: tuple[ReliabilityBin, ...] = read_as(records_of(ReliabilityBin))
+    curve: tuple[tuple[float, float], ...] = read_as(_read_curve, "risk_coverage")
+    sets: tuple[SetRecord, ...] = read_as(records_of(SetRecord))
 
 
 @dataclass(frozen=True)
-class LabelRates:
+class LabelRates(Record):
     """How the labels given to images compare with those they have, in percent."""
 
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    precision: float | None = read_as(Entry.percent)
+    recall: float | None = read_as(Entry.percent)
+    f1: float | None = read_as(Entry.percent)
+
+
+def _read_rates(entry: Entry, key: str) -> LabelRates:
+    return LabelRates.read(entry.entry(key))
 
 
 @dataclass(frozen=True)
-class GivenLabels:
+class GivenLabels(Record):
     """The labels given to images that may have several.
 
     Attributes
@@ -64,79 +85,11 @@ class GivenLabels:
     brier, log_loss : means over images and labels.
     """
 
-    micro: LabelRates
-    macro: LabelRates
-    given: float | None
-    present: float | None
-    expected: float | None
-    calibration_error: float | None
-    brier: float | None
-    log_loss: float | None
-
-
-def read_labels(entry: Entry) -> GivenLabels | None:
-    """Return what is known of the labels given to images; None if nothing is."""
-    if not entry.content:
-        return None
-    return GivenLabels(
-        micro=_read_rates(entry.entry("micro")),
-        macro=_read_rates(entry.entry("macro")),
-        given=entry.number("given", LARGEST_COUNT),
-        present=entry.number("present", LARGEST_COUNT),
-        expected=entry.number("expected", LARGEST_COUNT),
-        calibration_error=entry.number("calibration_error", 1.0),
-        brier=entry.number("brier", 1.001),
-        log_loss=entry.number("log_loss", LARGEST_COUNT),
-    )
-
-
-def _read_rates(entry: Entry) -> LabelRates:
-    return LabelRates(*(entry.percent(name) for name in ("precision", "recall", "f1")))
-
-
-def read_calibration(entry: Entry) -> Calibration | None:
-    """Return what is known of the probabilities; None if nothing is."""
-    if not entry.content:
-        return None
-    return Calibration(
-        rows=entry.count("rows"),
-        source=entry.text("source"),
-        error=entry.number("ece", 1.0),
-        chance=entry.number("ece_chance", 1.0),
-        brier=entry.number("brier", 2.001),
-        log_loss=entry.number("log_loss", LARGEST_COUNT),
-        risk_area=entry.number("risk_area", 1.0),
-        bins=entry.items("bins", _read_bin),
-        curve=_read_curve(entry),
-        sets=entry.items("sets", _read_set),
-    )
-
-
-def _read_bin(entry: Entry) -> ReliabilityBin:
-    confidence, accuracy = (entry.number(name, 1.001) or 0.0 for name in ("confidence", "accuracy"))
-    return ReliabilityBin(
-        entry.count("count"), min(100.0, 100.0 * confidence), min(100.0, 100.0 * accuracy)
-    )
-
-
-def _read_curve(entry: Entry) -> tuple[tuple[float, float], ...]:
-    pairs = entry.content.get("risk_coverage")
-    found = []
-    for pair in pairs if isinstance(pairs, list | tuple) else ():
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise entry.damage(f"{entry.where}.risk_coverage", "a list of pairs")
-        point = Entry({"x": pair[0], "y": pair[1]}, f"{entry.where}.risk_coverage")
-        found.append((point.percent("x") or 0.0, point.percent("y") or 0.0))
-    return tuple(found)
-
-
-def _read_set(entry: Entry) -> SetRecord:
-    top_k = entry.entry("top_k")
-    return SetRecord(
-        wanted=entry.percent("wanted"),
-        coverage=entry.percent("coverage"),
-        mean_size=entry.number("mean_size", LARGEST_COUNT),
-        n=entry.count("n"),
-        k=top_k.count("k"),
-        top_k=top_k.percent("coverage"),
-    )
+    micro: LabelRates = read_as(_read_rates)
+    macro: LabelRates = read_as(_read_rates)
+    given: float | None = read_as(number_to(LARGEST_COUNT))
+    present: float | None = read_as(number_to(LARGEST_COUNT))
+    expected: float | None = read_as(number_to(LARGEST_COUNT))
+    calibration_error: float | None = read_as(number_to(1.0))
+    brier: float | None = read_as(number_to(1.001))
+    log_loss: float | None = read_as(number_to(LARGEST_COUNT))

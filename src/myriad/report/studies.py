@@ -35,12 +35,12 @@ COLUMNS = (
 WORKS = ("coding", "training", "predicting")
 
 
-def write_comparison(content: Mapping[str, Any], path: Path, *, created: str = "") -> None:
+def write_comparison(content: Mapping[str, Any], path: Path) -> None:
     """Write the page of a comparison, as ``compare`` prints it, as one HTML file."""
-    write_page(render_comparison(content, created=created), path)
+    write_page(render_comparison(content), path)
 
 
-def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
+def render_comparison(content: Mapping[str, Any]) -> str:
     """Return the page of a comparison as text."""
     rows = content["rows"]
     entries = [
@@ -57,7 +57,6 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
         "comparison.html",
         store=clean_text(content["store"]),
         classes=content["classes"],
-        created=created,
         lines=[_clean_line(row) for row in rows],
         tested=any(row["test"] is not None for row in rows),
         best=None if best is None else clean_text(best["objective"]),
@@ -83,12 +82,12 @@ def render_comparison(content: Mapping[str, Any], *, created: str = "") -> str:
     )
 
 
-def write_tuning(content: Mapping[str, Any], path: Path, *, created: str = "") -> None:
+def write_tuning(content: Mapping[str, Any], path: Path) -> None:
     """Write the page of tuned settings, as ``tune`` prints them, as one HTML file."""
-    write_page(render_tuning(content, created=created), path)
+    write_page(render_tuning(content), path)
 
 
-def render_tuning(content: Mapping[str, Any], *, created: str = "") -> str:
+def render_tuning(content: Mapping[str, Any]) -> str:
     """Return the page of tuned settings as text."""
     rows, best = content["rows"], content["best"]
     present = dict.fromkeys(name for row in rows for name in row["settings"])
@@ -100,7 +99,6 @@ def render_tuning(content: Mapping[str, Any], *, created: str = "") -> str:
         objective=clean_text(content["objective"]),
         store=clean_text(content["store"]),
         classes=content["classes"],
-        created=created,
         command=clean_text(shlex.join(content["command"])),
         best=_clean_trial(best, names),
         names=[clean_text(name) for name in names],

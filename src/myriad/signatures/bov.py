@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,9 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection
 from myriad.descriptors.sampling import map_images
 from myriad.errors import InputError, did_you_mean
-from myriad.parallel import thread_executor
-from myriad.progress import SILENT
-from myriad.signatures.learning import (
-    Learning,
-    common_fields,
-    learn_vocabulary,
-    project_sample,
-)
+from myriad.parallel import LearningContext, thread_executor
+from myriad.serialisation import check_type, is_number
+from myriad.signatures.learning import VocabularyLearning
 from myriad.signatures.maps import (
     AdditiveMap,
     HistogramMap,
@@ -31,7 +25,7 @@ from myriad.signatures.maps import (
 from myriad.signatures.own_options import MAPS
 from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
-from myriad.vocabularies import PCA, Words, learn_intersection_pca
+from myriad.vocabularies import PCA, Words, learn_intersection_pca, learn_words
 from myriad.vocabularies.mixture import logits_to_posteriors, split_cells
 
 _HELLINGER = AdditiveMap()
@@ -63,17 +57,11 @@ class BagOfWordsSignature(PooledSignature, kind="bov"):
     width: float = 0.0
 
     def __post_init__(self) -> None:
-        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.words, Words))
-        if not all(isinstance(value, kind) for value, kind in fields):
-            raise InputError("A bag of words needs a descriptor, a PCA and a vocabulary.")
-        if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.words.dim:
-            raise InputError("The PCA of a bag of words does not fit its descriptor or words.")
-        pyramid_of(self.regions)
-        if not isinstance(self.map, HistogramMap):
-            raise InputError(f"A bag of words needs a map of histograms, not {self.map!r}.")
+        check_type(self.words, Words, "The vocabulary of a bag of words")
+        check_type(self.map, HistogramMap, "The map of a bag of words")
+        self._check_pooling(self.words)
         self.map.length(self.regions, self.words.n_words)
-        number = isinstance(self.width, int | float) and not isinstance(self.width, bool)
-        if not number or not isfinite(self.width) or self.width < 0:
+        if not is_number(self.width) or self.width < 0:
             raise InputError(f"The width of a bag of words must be 0 or more, not {self.width!r}.")
 
     @property
@@ -149,7 +137,7 @@ def learn_bov(
     n_words: int = 1024,
     soft: bool = False,
     map: str = "hellinger",
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> BagOfWordsSignature:
     """Learn the PCA and the words of a bag of visual words; parameters as in `learn_fisher`.
 
@@ -166,16 +154,18 @@ def learn_bov(
         )
     if map == KERNEL_PCA and isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
-    pca, values = project_sample(images, n_words, **options)
-    words = learn_vocabulary(values, n_words, options)
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_words)
+    words = learn_words(values, n_words, learning.context)
     signature = BagOfWordsSignature(
-        *common_fields(options, pca),
+        learning.descriptor,
+        pca,
         words,
-        options.get("regions", 4),
+        learning.regions,
         choose_map("hellinger" if map == KERNEL_PCA else map),
         _spread(values, words) if soft else 0.0,
     )
-    return _add_kernel_pca(signature, images, options) if map == KERNEL_PCA else signature
+    return _add_kernel_pca(signature, images, learning.context) if map == KERNEL_PCA else signature
 
 
 def _spread(values: Float, words: Words) -> float:
@@ -200,19 +190,20 @@ class _Counting:
 
 
 def _add_kernel_pca(
-    signature: BagOfWordsSignature, images: Iterable[Bytes] | ImageCollection, options: Learning
+    signature: BagOfWordsSignature,
+    images: Iterable[Bytes] | ImageCollection,
+    context: LearningContext,
 ) -> BagOfWordsSignature:
     """Return the signature with kernel PCA on its histograms of the images."""
-    threads, progress = options.get("threads"), options.get("progress", SILENT)
     total = len(images) if isinstance(images, Sized) else None
     histograms = []
-    with progress.step("Computing histograms for kernel PCA", total, "images") as advance:
+    with context.progress.step("Computing histograms for kernel PCA", total, "images") as advance:
         counting = _Counting(signature)
-        for histogram in map_images(counting, images, colour=signature.colour, threads=threads):
+        for histogram in map_images(
+            counting, images, colour=signature.colour, threads=context.threads
+        ):
             histograms.append(histogram)
             advance(1)
     with thread_executor(1):
-        pca = learn_intersection_pca(
-            np.stack(histograms), KERNEL_PCA_DIM, seed=options.get("seed", 0)
-        )
+        pca = learn_intersection_pca(np.stack(histograms), KERNEL_PCA_DIM, seed=context.seed)
     return replace(signature, map=IntersectionMap(pca))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
 
 import cv2
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import check_image
 from myriad.errors import InputError
+from myriad.serialisation import is_number
 from myriad.signatures.signature import Signature
 
 
@@ -40,7 +40,7 @@ class CombinedSignature(Signature, kind="combined"):
         if not len(self.parts) == len(self.weights) == len(self.names):
             raise InputError("Each signature of a combined one needs a weight and a name.")
         for weight in self.weights:
-            if type(weight) not in (int, float) or not isfinite(weight) or weight <= 0:
+            if not is_number(weight) or weight <= 0:
                 raise InputError(f"The weight of a signature must be above 0, not {weight!r}.")
 
     @property

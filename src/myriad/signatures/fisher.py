@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection, LocalDescriptors
-from myriad.errors import InputError
-from myriad.progress import SILENT
-from myriad.signatures.learning import (
-    Learning,
-    append_coordinates,
-    common_fields,
-    project_sample,
-)
-from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
+from myriad.serialisation import check_type
+from myriad.signatures.learning import VocabularyLearning, append_coordinates
+from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
 from myriad.vocabularies import PCA, GaussianMixture, learn_mixture
 
@@ -51,22 +45,10 @@ class FisherSignature(PooledSignature, kind="fisher"):
     coordinates: bool = False
 
     def __post_init__(self) -> None:
-        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.mixture, GaussianMixture))
-        if not all(isinstance(value, kind) for value, kind in fields):
-            raise InputError("A Fisher signature needs a descriptor, a PCA and a Gaussian mixture.")
-        if type(self.coordinates) is not bool:
-            raise InputError("coordinates of a Fisher signature must be true or false.")
-        dim = self.pca.dim + 2 * self.coordinates
-        if self.pca.n_features != self.descriptor.dim or dim != self.mixture.dim:
-            raise InputError(
-                "The PCA of a Fisher signature does not fit its descriptor or mixture."
-            )
-        pyramid_of(self.regions)
-        check_power(self.power)
-        if type(self.weights) is not bool:
-            raise InputError(
-                f"weights of a Fisher signature must be true or false: {self.weights!r}."
-            )
+        check_type(self.mixture, GaussianMixture, "The vocabulary of Fisher vectors")
+        check_type(self.weights, bool, "weights of Fisher vectors")
+        check_type(self.coordinates, bool, "coordinates of Fisher vectors")
+        self._check_pooling(self.mixture, coordinates=2 * self.coordinates)
 
     @property
     def dim(self) -> int:
@@ -167,7 +149,7 @@ def learn_fisher(
     n_components: int = 256,
     weights: bool = False,
     coordinates: bool = True,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> FisherSignature:
     """Learn the PCA and the mixture of a Fisher signature from images.
 
@@ -178,21 +160,16 @@ def learn_fisher(
     n_components : the number of Gaussians.
     weights : whether signatures hold the gradient with respect to the Gaussians' weights too.
     coordinates : whether x and y of patches are part of their descriptors.
-    options : see `Learning`.
+    options : fields of `VocabularyLearning`.
     """
-    pca, values = project_sample(images, n_components, coordinates=coordinates, **options)
-    mixture = learn_mixture(
-        values,
-        n_components,
-        seed=options.get("seed", 0),
-        threads=options.get("threads"),
-        workers=options.get("workers"),
-        progress=options.get("progress", SILENT),
-    )
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_components, coordinates=coordinates)
+    mixture = learn_mixture(values, n_components, learning.context)
     return FisherSignature(
-        *common_fields(options, pca),
+        learning.descriptor,
+        pca,
         mixture,
-        options.get("regions", 4),
+        learning.regions,
         weights=weights,
         coordinates=coordinates,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
 import cv2
 import numpy as np
@@ -17,12 +17,12 @@ from myriad.descriptors.filter_bank import FilterBank
 from myriad.descriptors.sampling import map_images, sample_descriptors
 from myriad.errors import InputError
 from myriad.parallel import thread_executor
-from myriad.progress import SILENT
+from myriad.serialisation import check_type
 from myriad.signatures.bov import KERNEL_PCA_DIM
-from myriad.signatures.learning import Learning, learn_vocabulary
+from myriad.signatures.learning import VocabularyLearning
 from myriad.signatures.pyramid import Pyramid, pyramid_of
 from myriad.signatures.signature import Signature
-from myriad.vocabularies import IntersectionPCA, Words, learn_intersection_pca
+from myriad.vocabularies import IntersectionPCA, Words, learn_intersection_pca, learn_words
 
 LEVELS = 4
 """Levels of red, green and blue that colours are counted by."""
@@ -53,10 +53,9 @@ class HistogramSignature(Signature, kind="histograms"):
     pca: IntersectionPCA
 
     def __post_init__(self) -> None:
-        kinds = {"bank": FilterBank, "words": Words, "pca": IntersectionPCA}
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"The {name} of a signature of histograms is missing.")
+        check_type(self.bank, FilterBank, "The filters of a signature of histograms")
+        check_type(self.words, Words, "The textons of a signature of histograms")
+        check_type(self.pca, IntersectionPCA, "The PCA of a signature of histograms")
         pyramid_of(self.regions)
         if self.words.dim != self.bank.dim:
             raise InputError("The textons of a signature of histograms do not fit its filters.")
@@ -155,7 +154,7 @@ def learn_histograms(
     *,
     n_words: int = 256,
     step: int = 6,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> HistogramSignature:
     """Learn the textons and the kernel PCA of a signature of histograms.
 
@@ -169,34 +168,33 @@ def learn_histograms(
     """
     if isinstance(images, Iterator):
         raise InputError("A kernel PCA reads the images twice: give a list, not an iterator.")
-    bank, regions = FilterBank(step=step), options.get("regions", 4)
-    progress, threads = options.get("progress", SILENT), options.get("threads")
+    learning, bank = VocabularyLearning(**options), FilterBank(step=step)
+    context, regions = learning.context, learning.regions
     grey = images if isinstance(images, ImageCollection) else [make_grey(image) for image in images]
     values = sample_descriptors(
         grey,
         bank,
-        most=min(SAMPLE, options.get("sample", SAMPLE)),
-        seed=options.get("seed", 0),
-        threads=threads,
-        workers=options.get("workers"),
-        progress=progress,
+        most=min(SAMPLE, learning.sample),
+        context=context,
     )
     if len(values) < max(n_words, 2):
         raise InputError(
             f"The images gave {len(values)} filter responses, too few for {n_words} textons: give "
             "more images or a smaller vocabulary (--components)."
         )
-    words = learn_vocabulary(values, n_words, options)
+    words = learn_words(values, n_words, context)
     counter, total = HistogramCounter(bank, words, regions), None
     if isinstance(images, Sized):
         total = len(images)
     rows = []
-    with progress.step("Computing colour and texton histograms", total, "images") as advance:
-        for row in map_images(counter, images, colour=True, threads=threads):
+    with context.progress.step(
+        "Computing colour and texton histograms", total, "images"
+    ) as advance:
+        for row in map_images(counter, images, colour=True, threads=context.threads):
             rows.append(row)
             advance(1)
     with thread_executor(1):
-        pca = learn_intersection_pca(np.stack(rows), KERNEL_PCA_DIM, seed=options.get("seed", 0))
+        pca = learn_intersection_pca(np.stack(rows), KERNEL_PCA_DIM, seed=context.seed)
     return HistogramSignature(bank, words, regions, pca)
 
 

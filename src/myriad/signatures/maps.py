@@ -11,7 +11,7 @@ import numpy as np
 
 from myriad.arrays import Float
 from myriad.errors import InputError
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_type
 from myriad.vocabularies import IntersectionPCA
 
 MAX_ORDER = 16
@@ -123,8 +123,7 @@ class IntersectionMap(HistogramMap, kind="intersection-map"):
     pca: IntersectionPCA
 
     def __post_init__(self) -> None:
-        if not isinstance(self.pca, IntersectionPCA):
-            raise InputError("The map by the intersection kernel needs a kernel PCA.")
+        check_type(self.pca, IntersectionPCA, "The kernel PCA of a map")
 
     def length(self, n_regions: int, n_words: int) -> int:
         """Return the length of a mapped image."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError, quote
+from myriad.serialisation import is_number
 
 Region = tuple[float, float, float, float]
 
@@ -124,8 +124,7 @@ def normalise_regions(regions: Float, *, power: float) -> Float:
 
 def check_power(power: float) -> None:
     """Raise `InputError` unless `power` is a number above 0 and at most 1."""
-    number = isinstance(power, int | float) and not isinstance(power, bool)
-    if not number or not isfinite(power) or not 0 < power <= 1:
+    if not is_number(power) or not 0 < power <= 1:
         raise InputError(
             f"The power of a signature must be above 0 and at most 1, not {quote(power)}."
         )

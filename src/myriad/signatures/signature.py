@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, LocalDescriptors
-from myriad.serialisation import Serialisable
-from myriad.vocabularies import PCA
+from myriad.errors import InputError
+from myriad.serialisation import Serialisable, check_type
+from myriad.signatures.pyramid import check_power, pyramid_of
+from myriad.vocabularies import PCA, GaussianMixture, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,22 @@ class PooledSignature(Signature):
     pca: PCA
     regions: int
     power: float
+
+    def _check_pooling(self, vocabulary: Words | GaussianMixture, *, coordinates: int = 0) -> None:
+        """Raise `InputError` unless the descriptor, the PCA and the vocabulary fit together.
+
+        Parameters
+        ----------
+        coordinates : number of values that follow the projected descriptors.
+        """
+        check_type(self.descriptor, Descriptor, f"The descriptor of {self.kind}")
+        check_type(self.pca, PCA, f"The PCA of {self.kind}")
+        if self.pca.n_features != self.descriptor.dim:
+            raise InputError(f"The PCA of {self.kind} does not fit its descriptor.")
+        if self.pca.dim + coordinates != vocabulary.dim:
+            raise InputError(f"The PCA of {self.kind} does not fit its vocabulary.")
+        pyramid_of(self.regions)
+        check_power(self.power)
 
     @property
     def colour(self) -> bool:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Bytes, Float
 from myriad.descriptors import Descriptor, ImageCollection
-from myriad.errors import InputError
-from myriad.signatures.learning import (
-    Learning,
-    common_fields,
-    learn_vocabulary,
-    project_sample,
-)
-from myriad.signatures.pyramid import Pyramid, check_power, normalise_regions, pyramid_of
+from myriad.serialisation import check_type
+from myriad.signatures.learning import VocabularyLearning
+from myriad.signatures.pyramid import Pyramid, normalise_regions, pyramid_of
 from myriad.signatures.signature import PooledSignature
-from myriad.vocabularies import PCA, Words
+from myriad.vocabularies import PCA, Words, learn_words
 from myriad.vocabularies.kmeans import add_residuals
 
 
@@ -47,15 +42,9 @@ class VladSignature(PooledSignature, kind="vlad"):
     within: bool = False
 
     def __post_init__(self) -> None:
-        fields = ((self.descriptor, Descriptor), (self.pca, PCA), (self.words, Words))
-        if not all(isinstance(value, kind) for value, kind in fields):
-            raise InputError("A VLAD signature needs a descriptor, a PCA and a vocabulary.")
-        if self.pca.n_features != self.descriptor.dim or self.pca.dim != self.words.dim:
-            raise InputError("The PCA of a VLAD signature does not fit its descriptor or words.")
-        pyramid_of(self.regions)
-        check_power(self.power)
-        if type(self.within) is not bool:
-            raise InputError(f"within of a VLAD signature must be true or false: {self.within!r}.")
+        check_type(self.words, Words, "The vocabulary of VLAD")
+        check_type(self.within, bool, "within of VLAD")
+        self._check_pooling(self.words)
 
     @property
     def dim(self) -> int:
@@ -101,11 +90,10 @@ def learn_vlad(
     *,
     n_words: int = 256,
     within: bool = False,
-    **options: Unpack[Learning],
+    **options: Any,
 ) -> VladSignature:
     """Learn the PCA and the words of a VLAD signature; parameters as in `learn_fisher`."""
-    pca, values = project_sample(images, n_words, **options)
-    words = learn_vocabulary(values, n_words, options)
-    return VladSignature(
-        *common_fields(options, pca), words, options.get("regions", 4), within=within
-    )
+    learning = VocabularyLearning(**options)
+    pca, values = learning.project_sample(images, n_words)
+    words = learn_words(values, n_words, learning.context)
+    return VladSignature(learning.descriptor, pca, words, learning.regions, within=within)

@@ -5,7 +5,7 @@ from myriad.store.rows import ArrayRows, Block, Rows, check_scale, sample_rows, 
 from myriad.store.shards import shard_rows
 from myriad.store.shared_rows import LocalRows, SharedRows, open_rows, share_rows, state_of
 from myriad.store.sparse import SparseRows, as_csr
-from myriad.store.store import Store, StoreRows, is_store
+from myriad.store.store import Store, StoreRows, is_store, training_rows
 from myriad.store.views import (
     BalancedRows,
     CentredRows,
@@ -44,6 +44,7 @@ __all__ = [
     "shard_rows",
     "share_rows",
     "state_of",
+    "training_rows",
     "unit_variance",
     "with_features",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
@@ -33,9 +32,9 @@ from myriad.store.manifest import (
     read_records,
     verify_file,
 )
+from myriad.store.mapped_shards import MappedShards
 from myriad.store.references import ReferencedShards, read_references
-from myriad.store.row_kernels import copy_from
-from myriad.store.rows import WINDOW_GROUPS, Fill, Rows, check_indices, shuffle_groups, window_size
+from myriad.store.rows import Fill, Rows, check_indices, shuffle_groups, window_size
 from myriad.store.shard_cache import ShardCache
 from myriad.store.shards import Prefetcher, ShardRecord, map_shard, prefetch_file, shard_name
 from myriad.store.writing import StoreWriter
@@ -201,6 +200,11 @@ class Store:
         return self._index.read_splits()
 
     @property
+    def split_names(self) -> set[str]:
+        """The names of the splits that rows are in."""
+        return set(self.splits.tolist())
+
+    @property
     def trained_splits(self) -> list[str]:
         """The splits that a final model is trained on, of those that there are.
 
@@ -208,8 +212,8 @@ class Store:
         a tenth more training rows matter; a validation split of the user is never included.
         """
         drawn = self.plan.get("validation") == "drawn" and self.n_rows < TRAIN_AGAIN_BELOW
-        present = set(self.splits.tolist())
-        return [split for split in (("train", "val") if drawn else ("train",)) if split in present]
+        splits = ("train", "val") if drawn else ("train",)
+        return [split for split in splits if split in self.split_names]
 
     def relabelled(self, labels: Ints, kept: NDArray[np.bool_]) -> Store:
         """Return the same store with other labels; nothing is written.
@@ -260,7 +264,7 @@ class Store:
         if self.code is None:
             raise InputError(f"The rows of {self.path} are not coded.")
         codes = np.empty((stop - start, self.bytes_per_row), np.uint8)
-        _MappedShards(self).gather(np.arange(start, stop), codes)
+        MappedShards(self).gather(np.arange(start, stop), codes)
         return codes
 
     def rows(self, split: str | Sequence[str] | None = None) -> StoreRows:
@@ -268,11 +272,16 @@ class Store:
         if split is None:
             return StoreRows(self, np.arange(self.n_rows))
         wanted = [split] if isinstance(split, str) else list(split)
-        present = np.unique(self.splits).tolist()
+        present = sorted(self.split_names)
         for name in wanted:
             if name not in present:
                 raise InputError(f"{self.path} has no rows of the split {name!r}, only {present}.")
         return StoreRows(self, np.flatnonzero(np.isin(self.splits, wanted)))
+
+
+def training_rows(store: Store) -> StoreRows:
+    """Return the rows that a code may be learned from: all if there is no split ``train``."""
+    return store.rows("train" if "train" in store.split_names else None)
 
 
 class StoreRows(Rows):
@@ -320,9 +329,9 @@ class StoreRows(Rows):
         return self.store, self.chosen
 
     def _reader(self) -> Fill:
-        return self._fill_from(_MappedShards(self.store))
+        return self._fill_from(MappedShards(self.store))
 
-    def _fill_from(self, shards: _MappedShards) -> Fill:
+    def _fill_from(self, shards: MappedShards) -> Fill:
         def fill(index: NDArray[np.int64], out: Float) -> None:
             shards.fill(self.chosen[index], out)
 
@@ -330,7 +339,7 @@ class StoreRows(Rows):
 
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
         prefetcher = Prefetcher(self._list_shards(order), self._window(), self.store.prefetch_shard)
-        return self._fill_from(_MappedShards(self.store, prefetcher.use)), prefetcher.close
+        return self._fill_from(MappedShards(self.store, prefetcher.use)), prefetcher.close
 
     def _list_shards(self, order: NDArray[np.int64]) -> list[int]:
         """Return the shards of rows in the order of their first use, with little memory."""
@@ -341,60 +350,3 @@ class StoreRows(Rows):
             _, first = np.unique(found, return_index=True)
             shards.update(dict.fromkeys(found[np.sort(first)].tolist()))
         return list(shards)
-
-
-class _MappedShards:
-    """The shards that one reader has mapped: the most recent ones, at most two windows of them.
-
-    Rows that need no conversion are copied from their memory addresses by a kernel.
-
-    Parameters
-    ----------
-    use : called with the number of every shard that is mapped.
-    """
-
-    def __init__(self, store: Store, use: Callable[[int], None] = lambda shard: None) -> None:
-        self.store, self._use = store, use
-        self._mapped: OrderedDict[int, NDArray[Any]] = OrderedDict()
-        self._addresses = np.zeros(len(store.starts), np.int64)  # 0: not mapped, or to be converted
-        self._kinds: set[tuple[Any, int]] = set()  # (dtype, width) of the mapped shards
-
-    def fill(self, numbers: NDArray[np.int64], out: Float) -> None:
-        """Fill `out` (m, dim) with the decoded rows of the given numbers."""
-        code = self.store.code
-        if code is None:
-            self.gather(numbers, out)
-        else:
-            codes = np.empty((len(numbers), code.bytes_per_row), np.uint8)
-            self.gather(numbers, codes)
-            code.decode(codes, out)
-
-    def gather(self, numbers: NDArray[np.int64], out: NDArray[Any]) -> None:
-        """Fill `out` (m, width) with the stored rows of the given numbers."""
-        starts = self.store.starts
-        shard_of = np.searchsorted(starts, numbers, side="right") - 1
-        found = self._addresses[shard_of]
-        if not found.all():
-            for shard in np.unique(shard_of[found == 0]):
-                self._map(int(shard))
-            found = self._addresses[shard_of]
-        if found.all() and self._kinds == {(out.dtype, out.shape[1])} and out.flags.c_contiguous:
-            width = out.itemsize * out.shape[1]
-            found += (numbers - starts[shard_of]) * width
-            copy_from(found, out.view(np.uint8).reshape(-1, width))
-            return
-        for shard in np.unique(shard_of):
-            here = np.flatnonzero(shard_of == shard)
-            out[here] = self._map(int(shard))[numbers[here] - starts[shard]]
-
-    def _map(self, shard: int) -> NDArray[Any]:
-        """Return the mapped rows of a shard; the shard that was mapped first may be dropped."""
-        if shard not in self._mapped:
-            self._use(shard)
-            rows = self._mapped[shard] = self.store.read_shard(shard)
-            if rows.flags.c_contiguous and len(rows) == np.diff(self.store.starts)[shard]:
-                self._addresses[shard] = rows.ctypes.data
-                self._kinds.add((rows.dtype, rows.shape[1]))
-            if len(self._mapped) > 2 * WINDOW_GROUPS:
-                self._addresses[self._mapped.popitem(last=False)[0]] = 0
-        return self._mapped[shard]

@@ -53,12 +53,12 @@ class View(Rows):
         return self.rows._ordered_reader(order)
 
 
-class TransformedRows(View):
-    """Rows that are transformed when they are read; base class of `ScaledRows`, `CentredRows`."""
+class ComputedRows(View):
+    """Rows that are computed from other rows when they are read; the base class."""
 
     @abstractmethod
-    def transform_in_place(self, X: Float) -> None:
-        """Transform rows of shape (m, dim) in place."""
+    def _transformed(self, fill: Fill) -> Fill:
+        """Return a function that reads these rows, given one that reads the others."""
 
     def _zero_copy(self) -> None:
         return None
@@ -69,6 +69,14 @@ class TransformedRows(View):
     def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
         fill, close = self.rows._ordered_reader(order)
         return self._transformed(fill), close
+
+
+class TransformedRows(ComputedRows):
+    """Rows that are transformed in place; base class of `ScaledRows`, `CentredRows`."""
+
+    @abstractmethod
+    def transform_in_place(self, X: Float) -> None:
+        """Transform rows of shape (m, dim) in place."""
 
     def _transformed(self, fill: Fill) -> Fill:
         def fill_transformed(index: NDArray[np.int64], out: Float) -> None:
@@ -114,7 +122,7 @@ class CentredRows(TransformedRows):
         X -= self.mean
 
 
-class ProjectedRows(View):
+class ProjectedRows(ComputedRows):
     """Rows ``x P - o`` for a matrix P and a vector o, computed when they are read.
 
     Parameters
@@ -132,17 +140,7 @@ class ProjectedRows(View):
         super()._copy_labels(rows)
         self.dim = self.projection.shape[1]
 
-    def _zero_copy(self) -> None:
-        return None
-
-    def _reader(self) -> Fill:
-        return self._projected(self.rows._reader())
-
-    def _ordered_reader(self, order: NDArray[np.int64]) -> tuple[Fill, Callable[[], None]]:
-        fill, close = self.rows._ordered_reader(order)
-        return self._projected(fill), close
-
-    def _projected(self, fill: Fill) -> Fill:
+    def _transformed(self, fill: Fill) -> Fill:
         X = np.empty((PROJECTED_ROWS, self.rows.dim), self.dtype)
 
         def fill_projected(index: NDArray[np.int64], out: Float) -> None:

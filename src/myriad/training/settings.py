@@ -51,14 +51,18 @@ class Setting:
         return found
 
 
-def mean_square(rows: Rows, *, most: int = 1000, most_bytes: int = 64 << 20) -> float:
+MEASURED_ROWS, MEASURED_BYTES = 1000, 64 << 20
+"""Most rows, and most bytes of them, whose mean squared norm is measured."""
+
+
+def mean_square(rows: Rows) -> float:
     """Return the mean squared norm of (the first of) the rows; 1 where all are zero.
 
     Learning rates and regularisation strengths that are searched are counted in units of it.
     """
     import numpy as np
 
-    size = max(1, min(most, rows.n_rows, most_bytes // (4 * rows.dim)))
+    size = max(1, min(MEASURED_ROWS, rows.n_rows, MEASURED_BYTES // (4 * rows.dim)))
     X = next(iter(rows.blocks(size))).X
     square = float(np.einsum("ij,ij->i", X, X, dtype=np.float64).mean())
     return square if square > 0 else 1.0

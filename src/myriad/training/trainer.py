@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import WorkError
+from myriad.errors import InputError, WorkError
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
@@ -74,6 +74,26 @@ class SettingsTrainer(Trainer, Protocol):
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Start every setting from the given weights instead of zero."""
+
+
+def pack_state(arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Return the arrays for a checkpoint: structured arrays as bytes, empty ones left out."""
+    return {
+        name: array.view(np.uint8) if array.dtype.names else array
+        for name, array in arrays.items()
+        if array.size
+    }
+
+
+def unpack_state(saved: Arrays, arrays: Arrays) -> None:
+    """Copy what `pack_state` returned into the arrays of a trainer, which are changed in place."""
+    for name, array in arrays.items():
+        if array.size == 0:
+            continue
+        kept = saved.get(name)
+        if kept is None or kept.nbytes != array.nbytes:
+            raise InputError("The checkpoint does not fit this training: delete it.")
+        array[...] = kept.view(array.dtype).reshape(array.shape)
 
 
 def overflow(settings: Sequence[Setting], epoch: int, safe_rate: float = math.inf) -> WorkError:

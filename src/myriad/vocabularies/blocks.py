@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.parallel import Executor, SharedArray, Workers, share_array
+from myriad.parallel import Executor, LearningContext, SharedArray, share_array
 
 BLOCK = 16_384
 """Rows of a block."""
@@ -55,17 +55,12 @@ def sum_rows(block: Float) -> NDArray[np.float64]:
 
 
 @contextmanager
-def open_blocks(
-    values: Float, *, threads: int | None = 1, workers: Workers | None = None
-) -> Iterator[Blocks]:
+def open_blocks(values: Float, context: LearningContext) -> Iterator[Blocks]:
     """Yield the blocks of float32 rows (n_samples, dim), while BLAS is held to one thread each.
 
-    Parameters
-    ----------
-    threads : number of threads of this process that share the blocks.
-    workers : workers that share them instead: they read the rows from a file.
+    Threads of this process share the blocks, or workers, which read the rows from a file.
     """
-    with share_array(values, threads=threads, workers=workers) as (executor, array):
+    with share_array(values, context) as (executor, array):
         yield Blocks(executor, array, len(values))
 
 

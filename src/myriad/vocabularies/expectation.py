@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, as_rows
-from myriad.parallel import Workers
-from myriad.progress import SILENT, Progress
+from myriad.parallel import DEFAULT_LEARNING, LearningContext
 from myriad.randomness import generator
 from myriad.vocabularies.blocks import Blocks, open_blocks, sum_rows
 from myriad.vocabularies.kmeans import check_enough, draw_rows, learn_centres, nearest_centres
 from myriad.vocabularies.mixture import GaussianMixture, MixtureSums
 
+ROUNDS = 15
+"""Iterations of EM, by default."""
 _ROWS_PER_GAUSSIAN = 256
 _FLOOR = 1e-3  # least variance of a Gaussian, as a fraction of the variance of all descriptors
 _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
@@ -23,12 +24,9 @@ _EMPTY = 1.0  # a Gaussian with fewer descriptors than this is empty
 def learn_mixture(
     values: Float,
     n_components: int,
+    context: LearningContext = DEFAULT_LEARNING,
     *,
-    seed: int,
-    rounds: int = 15,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
+    rounds: int = ROUNDS,
 ) -> GaussianMixture:
     """Fit a mixture of `n_components` Gaussians to the rows of `values`.
 
@@ -37,30 +35,22 @@ def learn_mixture(
     Parameters
     ----------
     values : float32 array of shape (n_samples, dim), n_samples at least n_components.
+    context : its threads or workers sum over blocks of rows in each round.
     rounds : number of EM iterations.
-    workers : workers that sum over blocks of rows in each round; None for threads of this process.
     """
     values = as_rows(values, name="The descriptors")
-    start = start_mixture(values, n_components, seed=seed, threads=threads, workers=workers)
-    return refine_mixture(
-        values, start, seed=seed, rounds=rounds, threads=threads, workers=workers, progress=progress
-    )
+    start = start_mixture(values, n_components, context)
+    return refine_mixture(values, start, context, rounds=rounds)
 
 
 def start_mixture(
-    values: Float,
-    n_components: int,
-    *,
-    seed: int,
-    threads: int | None = None,
-    workers: Workers | None = None,
+    values: Float, n_components: int, context: LearningContext = DEFAULT_LEARNING
 ) -> GaussianMixture:
     """Return the mixture of the clusters that k-means finds in a sample."""
     check_enough(len(values), n_components)
-    centres = learn_centres(values, n_components, seed=seed, threads=threads, workers=workers)
-    sample = values[
-        draw_rows(len(values), _ROWS_PER_GAUSSIAN * n_components, seed, "mixture start")
-    ]
+    centres = learn_centres(values, n_components, context)
+    most = _ROWS_PER_GAUSSIAN * n_components
+    sample = values[draw_rows(len(values), most, context.seed, "mixture start")]
     labels = nearest_centres(sample, centres)
     counts = np.bincount(labels, minlength=n_components).astype(np.float64)
     residuals = (sample - centres[labels]).astype(np.float64) ** 2
@@ -76,19 +66,16 @@ def start_mixture(
 def refine_mixture(
     values: Float,
     start: GaussianMixture,
+    context: LearningContext = DEFAULT_LEARNING,
     *,
-    seed: int,
     rounds: int,
-    threads: int | None = None,
-    workers: Workers | None = None,
-    progress: Progress = SILENT,
 ) -> GaussianMixture:
     """Improve a mixture by `rounds` iterations of EM over blocks of rows."""
-    draws = generator(seed, "empty Gaussians")
+    draws = generator(context.seed, "empty Gaussians")
     mixture = start
     with (
-        open_blocks(values, threads=threads, workers=workers) as blocks,
-        progress.step("Learning the Gaussian mixture", rounds, "iterations") as advance,
+        open_blocks(values, context) as blocks,
+        context.progress.step("Learning the Gaussian mixture", rounds, "iterations") as advance,
     ):
         least = _least_variances(_overall_variances(blocks, len(values)))
         for _ in range(rounds):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from myriad._jit import jit_reassociated
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array
 from myriad.vocabularies.kmeans import draw_rows
 
 _LEAST = 1e-6  # components below this fraction of the largest variance are noise of float32
@@ -36,16 +36,10 @@ class IntersectionPCA(Serialisable, kind="intersection-pca"):
     offset: Float
 
     def __post_init__(self) -> None:
-        arrays = (self.landmarks, self.components, self.offset)
-        if not all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays):
-            raise InputError("The arrays of a kernel PCA must be float32.")
-        if self.landmarks.ndim != 2 or self.components.ndim != 2 or 0 in self.components.shape:
-            raise InputError("The landmarks and components of a kernel PCA must be matrices.")
+        check_array(self.components, "The components of a kernel PCA", (None, None))
         n_landmarks, dim = self.components.shape
-        if len(self.landmarks) != n_landmarks or self.offset.shape != (dim,):
-            raise InputError("The landmarks, components and offset of a kernel PCA do not fit.")
-        if not all(np.isfinite(a).all() for a in arrays):
-            raise InputError("The arrays of a kernel PCA hold values that are not numbers.")
+        check_array(self.landmarks, "The landmarks of a kernel PCA", (n_landmarks, None))
+        check_array(self.offset, "The offset of a kernel PCA", (dim,))
 
     @property
     def dim(self) -> int:

@@ -6,7 +6,7 @@ number of threads and workers, which faiss does not give.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from myriad._jit import jit
 from myriad.arrays import Float, Ints, as_rows
 from myriad.errors import InputError
-from myriad.parallel import Workers
+from myriad.parallel import DEFAULT_LEARNING, LearningContext
 from myriad.randomness import generator
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array
 from myriad.vocabularies.blocks import open_blocks
 
 _ROWS_PER_CENTRE = 256
@@ -32,11 +32,7 @@ class Words(Serialisable, kind="words"):
     centres: Float
 
     def __post_init__(self) -> None:
-        centres = self.centres
-        if not isinstance(centres, np.ndarray) or centres.dtype != np.float32:
-            raise InputError("The centres of visual words must be float32.")
-        if centres.ndim != 2 or 0 in centres.shape or not np.isfinite(centres).all():
-            raise InputError("The centres of visual words must be finite, one row per word.")
+        check_array(self.centres, "The centres of visual words", (None, None))
 
     @property
     def n_words(self) -> int:
@@ -56,26 +52,18 @@ class Words(Serialisable, kind="words"):
 def learn_words(
     values: Float,
     n_words: int,
-    *,
-    seed: int,
-    rounds: int = 15,
-    threads: int | None = 1,
-    workers: Workers | None = None,
+    context: LearningContext = DEFAULT_LEARNING,
 ) -> Words:
     """Learn a vocabulary of `n_words` words from the rows of `values`; see `learn_centres`."""
-    return Words(
-        learn_centres(values, n_words, seed=seed, rounds=rounds, threads=threads, workers=workers)
-    )
+    return Words(learn_centres(values, n_words, context))
 
 
 def learn_centres(
     values: Float,
     n_centres: int,
+    context: LearningContext = DEFAULT_LEARNING,
     *,
-    seed: int,
     rounds: int = 15,
-    threads: int | None = 1,
-    workers: Workers | None = None,
 ) -> Float:
     """Return `n_centres` centres of the rows of `values`, float32, of shape (n_centres, dim).
 
@@ -84,18 +72,18 @@ def learn_centres(
 
     Parameters
     ----------
-    threads : number of threads of this process that share the rows.
-    workers : workers that share them instead, if there is enough work.
+    context : its workers share the rows if there is enough work, otherwise its threads.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, dim = values.shape
     check_enough(n_samples, n_centres)
+    seed = context.seed
     sample = values[draw_rows(n_samples, _ROWS_PER_CENTRE * n_centres, seed, "k-means rows")]
     start = generator(seed, "k-means start").choice(len(sample), n_centres, replace=False)
     centres = sample[start]
     if len(sample) * n_centres * dim < _MIN_REMOTE_WORK:
-        workers = None
-    with open_blocks(sample, threads=threads, workers=workers) as blocks:
+        context = replace(context, workers=None)
+    with open_blocks(sample, context) as blocks:
         for _ in range(rounds):
             counts, sums = np.zeros(n_centres, np.int64), np.zeros(centres.shape)
             for some, residuals in blocks.map(_Assignment(centres)):

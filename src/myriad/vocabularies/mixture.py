@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from myriad._jit import inlined, jit_reassociated
 from myriad.arrays import Float, Ints
 from myriad.errors import InputError
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array
 
 CUT = 1e-6
 """Posteriors below this fraction of the largest are set to zero."""
@@ -64,15 +64,9 @@ class GaussianMixture(Serialisable, kind="gmm"):
     variances: Float
 
     def __post_init__(self) -> None:
-        arrays = (self.weights, self.means, self.variances)
-        if not all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays):
-            raise InputError("The arrays of a mixture must be float32.")
-        shape = self.means.shape
-        fits = len(shape) == 2 and self.variances.shape == shape and 0 not in shape
-        if not fits or self.weights.shape != shape[:1]:
-            raise InputError("The weights, means and variances of a mixture do not fit together.")
-        if not all(np.isfinite(a).all() for a in arrays):
-            raise InputError("The arrays of a mixture hold values that are not numbers.")
+        check_array(self.means, "The means of a mixture", (None, None))
+        check_array(self.variances, "The variances of a mixture", self.means.shape)
+        check_array(self.weights, "The weights of a mixture", self.means.shape[:1])
         if (self.weights <= 0).any() or not np.isclose(self.weights.sum(), 1.0, atol=1e-3):
             raise InputError("The weights of a mixture must be positive and sum to 1.")
         if self.variances.min() < 1e-30:

@@ -9,8 +9,8 @@ import numpy as np
 
 from myriad.arrays import Float, as_rows
 from myriad.errors import InputError
-from myriad.parallel import Workers
-from myriad.serialisation import Serialisable
+from myriad.parallel import DEFAULT_LEARNING, LearningContext
+from myriad.serialisation import Serialisable, check_array, check_type, is_number
 from myriad.vocabularies.blocks import open_blocks, sum_rows
 
 
@@ -34,18 +34,13 @@ class PCA(Serialisable, kind="pca"):
     total: float = 0.0
 
     def __post_init__(self) -> None:
-        arrays = (self.mean, self.components, self.variances)
-        if not all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays):
-            raise InputError("The arrays of a PCA must be float32.")
-        shape = self.components.shape
-        if len(shape) != 2 or (*self.variances.shape, *self.mean.shape) != shape or 0 in shape:
-            raise InputError("The mean, components and variances of a PCA do not fit together.")
-        if not all(np.isfinite(a).all() for a in arrays) or (self.variances < 0).any():
-            raise InputError("The arrays of a PCA hold values that are not numbers, or negative.")
-        if type(self.whiten) is not bool:
-            raise InputError(f"whiten of a PCA must be true or false, not {self.whiten!r}.")
-        if not isinstance(self.total, int | float) or not 0 <= self.total < float("inf"):
-            raise InputError(f"total of a PCA must be a variance, not {self.total!r}.")
+        check_array(self.components, "The components of a PCA", (None, None))
+        dim, n_features = self.components.shape
+        check_array(self.mean, "The mean of a PCA", (n_features,))
+        check_array(self.variances, "The variances of a PCA", (dim,))
+        check_type(self.whiten, bool, "whiten of a PCA")
+        if self.variances.min() < 0 or not is_number(self.total) or self.total < 0:
+            raise InputError("The variances of a PCA must be numbers of at least 0.")
 
     @property
     def dim(self) -> int:
@@ -79,7 +74,11 @@ class PCA(Serialisable, kind="pca"):
 
 
 def learn_pca(
-    values: Float, dim: int, *, whiten: bool = False, workers: Workers | None = None
+    values: Float,
+    dim: int,
+    context: LearningContext = DEFAULT_LEARNING,
+    *,
+    whiten: bool = False,
 ) -> PCA:
     """Find the `dim` directions of largest variance of the rows of `values`.
 
@@ -91,7 +90,7 @@ def learn_pca(
     ----------
     values : float32 array of shape (n_samples, n_features).
     dim : at most n_features.
-    workers : workers that sum the blocks; None for this thread.
+    context : its threads or workers sum the blocks.
     """
     values = as_rows(values, name="The descriptors")
     n_samples, n_features = values.shape
@@ -99,7 +98,7 @@ def learn_pca(
         raise InputError(f"A PCA of {n_features} features can keep 1 to {n_features}, not {dim}.")
     if n_samples < 2:
         raise InputError("A PCA needs at least two rows to learn from.")
-    with open_blocks(values, workers=workers) as blocks:
+    with open_blocks(values, context) as blocks:
         mean = (blocks.sum(sum_rows) / n_samples).astype(np.float32)
         covariance = blocks.sum(_Scatter(mean))
     variances, vectors = np.linalg.eigh(covariance / (n_samples - 1))

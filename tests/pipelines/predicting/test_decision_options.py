@@ -50,7 +50,7 @@ def test_reads_levels_from_fine_to_coarse(tmp_path):
         (b"class,parent\ncat,\n", "line 2"),
         (b"class,parent\ncat\n", "line 2"),
         (b"class,parent\ncat,animal\ncat,pet\n", "two parents"),
-        (b"class,parent\n\xff\xfe,animal\n", "is not a CSV file in UTF-8"),
+        (b"class,parent\n\xff\xfe,animal\n", "is not UTF-8 text"),
         (b"class,parent\ncar,vehicle\n", "none of the classes"),
         (b"label,genus\ncat,Felis\ndog,Canis\n", "no row for the label 'oak'"),
         (b"label,genus\ncat,Felis\ncat,Felis\n", "'cat' has two rows"),

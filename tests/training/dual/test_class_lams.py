@@ -57,6 +57,12 @@ def test_the_search_takes_the_least_held_out_loss_of_each_class():
     np.testing.assert_allclose(again.model.weights, found.model.weights, atol=1e-6)
 
 
+def test_the_search_keeps_to_the_time_limit():
+    method = BinaryDual(lam_per_class=True, seconds=1e-9)  # has passed after any epoch
+    found = method.fit(make_rows(90, 1), make_rows(60, 2), n_classes=3, context=ONE)
+    assert {row["epochs"] for row in found.table} == {1}
+
+
 def test_held_out_losses_agree_with_plain_numpy():
     val, method = make_rows(30, 5), BinaryDual(loss="squared_hinge")
     W, b = np.random.default_rng(0).standard_normal((3, 6)), np.array([0.1, 0.0, -0.2])

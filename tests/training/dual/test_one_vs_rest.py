@@ -150,9 +150,10 @@ def test_weights_of_dense_and_of_sparse_shards(threads):
     share = np.array([0.5] * 16 + [0.02] * 16 + [0.3] * 8)  # nonzero variables of each class
     values = rng.random((n_rows, n_classes)) * (rng.random((n_rows, n_classes)) < share)
     duals = SparseDuals(n_rows)
-    block = np.zeros(values.shape, np.int32), np.zeros(values.shape), np.zeros(n_rows, np.int32)
-    gather_variables(values.T.copy(), SparseBlock(*block))
-    duals.store(np.arange(n_rows), *block)
+    arrays = np.zeros(values.shape, np.int32), np.zeros(values.shape), np.zeros(n_rows, np.int32)
+    block = SparseBlock(*arrays)
+    gather_variables(values.T.copy(), block)
+    duals.store(np.arange(n_rows), block)
     sets = rows.all_labels
     with open_threads(threads) as pool:
         weights = sum_signed_columns(

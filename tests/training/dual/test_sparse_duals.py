@@ -3,6 +3,7 @@
 import numpy as np
 
 from myriad.training.dual.sparse_duals import SparseDuals
+from myriad.training.dual.sparse_duals_kernels import SparseBlock
 
 N_ROWS, N_CLASSES = 64, 150
 
@@ -10,7 +11,7 @@ N_ROWS, N_CLASSES = 64, 150
 def store(duals, index, count):
     classes = np.tile(np.arange(N_CLASSES, dtype=np.int32), (len(index), 1))
     values = np.random.default_rng(len(index)).random((len(index), N_CLASSES))
-    duals.store(index, classes, values, np.full(len(index), count, np.int32))
+    duals.store(index, SparseBlock(classes, values, np.full(len(index), count, np.int32)))
     return values
 
 

@@ -11,6 +11,7 @@ from myriad.parallel import open_threads
 from myriad.training import loop
 from myriad.training.dual.gap_stopping import GapStopping, plan_check
 from myriad.training.dual.sparse_duals import SparseDuals
+from myriad.training.dual.sparse_duals_kernels import SparseBlock
 from myriad.training.dual.topk import TopKAscent
 from tests.reference import topk as reference
 from tests.reference.topk import dense_columns, make_rows
@@ -252,12 +253,12 @@ def test_sparse_variables_are_kept_in_proportion():
             classes[i, : len(chosen)], values[i, : len(chosen)] = chosen, rng.random(len(chosen))
             expected[row] = 0
             expected[row, chosen] = values[i, : len(chosen)]
-        duals.store(index, classes, values, counts)
+        duals.store(index, SparseBlock(classes, values, counts))
     assert duals.n_nonzero == np.count_nonzero(expected)
     assert duals.nbytes < 12 * 3 * duals.n_nonzero + 12 * 2048 + 16 * n_rows
     for start in range(0, n_rows, 10):
         index = np.arange(start, start + 10)
-        duals.load(index, classes, values, counts)
+        duals.load(index, SparseBlock(classes, values, counts))
         for i, row in enumerate(index):
             held = np.zeros(n_classes)
             held[classes[i, : counts[i]]] = values[i, : counts[i]]

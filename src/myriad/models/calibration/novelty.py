@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float
 from myriad.errors import InputError
-from myriad.serialisation import Serialisable
+from myriad.serialisation import Serialisable, check_array
 
 MOST_DIRECTIONS = 64
 MOST_VALUES = 4 << 20
@@ -48,13 +48,13 @@ class Novelty(Serialisable, kind="novelty"):
     usual: Float
 
     def __post_init__(self) -> None:
-        arrays = (self.mean, self.directions, self.points, self.usual)
-        if not all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays):
-            raise InputError("The arrays of a novelty score must be float32.")
-        fits = self.directions.ndim == self.points.ndim == 2 and self.usual.ndim == 1
-        if not fits or self.directions.shape != (self.points.shape[1], *self.mean.shape):
-            raise InputError("The arrays of a novelty score do not fit together.")
-        if not self.spread > 0 or len(self.usual) == 0:
+        name = "of a novelty score"
+        check_array(self.directions, f"The directions {name}", (None, None), finite=False)
+        n_directions, n_features = self.directions.shape
+        check_array(self.mean, f"The mean {name}", (n_features,), finite=False)
+        check_array(self.points, f"The points {name}", (None, n_directions), finite=False)
+        check_array(self.usual, f"The usual values {name}", (None,), finite=False)
+        if not self.spread > 0:
             raise InputError("The novelty score of the model is damaged.")
 
     def measure(self, X: Float, best_scores: NDArray[Any]) -> NDArray[np.float64]:

@@ -108,13 +108,7 @@ class Decider:
         self._offsets: NDArray[np.float64] | None = None
         self.n_allowed = self.model.n_classes
         if weights is not None:
-            check_weights(weights, self.model.n_classes)
-        if weights is not None and not (weights == 1).all():
-            with np.errstate(divide="ignore"):
-                self._offsets = np.log(weights)
-            self.n_allowed = int(np.count_nonzero(weights))
-            if np.unique(weights[weights > 0]).size > 1 and self.label_calibration is None:
-                self.require_calibration("Weights of classes")
+            self._set_weights(weights)
         self.sets: SetRule | None = None
         if coverage is not None:
             calibration = self.require_calibration("A coverage")
@@ -136,6 +130,16 @@ class Decider:
             self.require_calibration("A hierarchy")
             if not 0.0 < confidence < 1.0:
                 raise InputError(f"A confidence must be above 0 and below 1, not {confidence:g}.")
+
+    def _set_weights(self, weights: NDArray[np.float64]) -> None:
+        check_weights(weights, self.model.n_classes)
+        if (weights == 1).all():
+            return
+        with np.errstate(divide="ignore"):
+            self._offsets = np.log(weights)
+        self.n_allowed = int(np.count_nonzero(weights))
+        if np.unique(weights[weights > 0]).size > 1 and self.label_calibration is None:
+            self.require_calibration("Weights of classes")
 
     @property
     def is_calibrated(self) -> bool:

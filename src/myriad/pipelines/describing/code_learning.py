@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from myriad.arrays import Float
 from myriad.codes import BlockCode, Code, CodeOptions, FloatCode, Source
-from myriad.images import BadImage, ImageList
+from myriad.images import ImageList
 from myriad.parallel import Executor, LearningContext, open_threads
-from myriad.pipelines.describing.image_rows import BadImages, describe_images, encode_row
+from myriad.pipelines.describing.image_rows import describe_sample, encode_row
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.describing.row_cache import RowCache
 from myriad.signatures import CombinedSignature, Signature
@@ -83,8 +83,15 @@ def learn_code_of_images(
         indices = training[: block.count_images()]
         sample = np.zeros((0, block.signature.dim), np.float32)
         if len(indices) >= block.min_images:
-            sample, described = _describe_some(
-                images, indices, block.signature, options, executor, context, cache
+            sample, described = describe_sample(
+                "Describing a sample",
+                images,
+                indices,
+                block.signature,
+                executor,
+                context,
+                max_bad=options.max_bad,
+                cache=cache,
             )
         if len(sample) < block.min_images:
             context.progress.note(
@@ -175,31 +182,3 @@ def _encode_sample(
             pool.share(encode, some)
             advance(len(some))
     return dict(zip(indices, coded, strict=True))
-
-
-def _describe_some(
-    images: ImageList,
-    indices: NDArray[np.int64],
-    signature: Signature,
-    options: ExtractOptions,
-    executor: Executor,
-    context: LearningContext,
-    cache: RowCache | None,
-) -> tuple[Float, list[int]]:
-    """Return the rows of some images and their indices, bad images left out."""
-    bad = BadImages(len(images), options.max_bad)
-    sample: list[Float] = []
-    kept: list[int] = []
-    with context.progress.step("Describing a sample", len(indices), "images") as advance:
-        described = describe_images(
-            images, indices.tolist(), signature, executor, workers=context.workers, cache=cache
-        )
-        for i, row in described:
-            advance(1)
-            if isinstance(row, BadImage):
-                bad.add(images.locate(i), row.reason)
-            else:
-                sample.append(row)
-                kept.append(i)
-    rows = np.stack(sample) if sample else np.zeros((0, signature.dim), np.float32)
-    return rows, kept

@@ -22,6 +22,7 @@ from myriad.images import BadImage, ImageFiles, ImageList
 from myriad.models import ModelFolder
 from myriad.parallel import (
     Executor,
+    LearningContext,
     Workers,
     open_cluster,
     open_local,
@@ -30,7 +31,7 @@ from myriad.parallel import (
 )
 from myriad.pipelines.describing.image_tasks import ImageSource, Reading, map_images
 from myriad.pipelines.describing.row_cache import CachedRows, RowCache, make_key
-from myriad.progress import SILENT, Progress
+from myriad.progress import SILENT, Advance, Progress
 from myriad.serialisation import fingerprint
 from myriad.signatures import CombinedSignature, Signature
 
@@ -116,6 +117,21 @@ class BadImages:
         return f"Bad images left out: {len(self.found):,} of {self.total:,}. {'; '.join(listed)}."
 
 
+def keep_good(
+    found: Iterable[tuple[int, Any]],
+    images: ImageList,
+    bad: BadImages,
+    advance: Advance = lambda n: None,
+) -> Iterator[tuple[int, Any]]:
+    """Yield the results for images, with their numbers; bad images are added to `bad` instead."""
+    for i, result in found:
+        advance(1)
+        if isinstance(result, BadImage):
+            bad.add(images.locate(i), result.reason)
+        else:
+            yield i, result
+
+
 @dataclass(frozen=True)
 class SampledImages(ImageCollection):
     """Images to learn a vocabulary from; bad ones are skipped unless they are too many.
@@ -142,11 +158,9 @@ class SampledImages(ImageCollection):
         """Yield ``function(number, image)`` for each good image in order."""
         bad = BadImages(len(self.images), self.max_bad)
         work = Reading(function, colour=colour, pixels=SAMPLE_PIXELS)
-        for i, found in map_images(self.images, self.indices.tolist(), work, self.executor):
-            if isinstance(found, BadImage):
-                bad.add(self.images.locate(i), found.reason)
-            else:
-                yield found
+        found = map_images(self.images, self.indices.tolist(), work, self.executor)
+        for _, result in keep_good(found, self.images, bad):
+            yield result
         if len(bad.found) == len(self):
             raise WorkError(f"None of the {len(self)} training images can be read. {bad.last()}")
 
@@ -184,6 +198,36 @@ def describe_images(
     finally:
         if describe.folder is not None:
             shutil.rmtree(describe.folder, ignore_errors=True)
+
+
+def describe_sample(
+    title: str,
+    images: ImageList,
+    indices: NDArray[np.int64],
+    signature: Signature,
+    executor: Executor,
+    context: LearningContext,
+    *,
+    max_bad: float,
+    cache: RowCache | None = None,
+) -> tuple[Float, list[int]]:
+    """Return the rows of some images, float32 (n, dim), and their indices; bad ones are left out.
+
+    Parameters
+    ----------
+    title : of the step that progress shows.
+    """
+    bad = BadImages(len(images), max_bad)
+    rows = np.zeros((len(indices), signature.dim), np.float32)
+    kept: list[int] = []
+    with context.progress.step(title, len(indices), "images") as advance:
+        described = describe_images(
+            images, indices.tolist(), signature, executor, workers=context.workers, cache=cache
+        )
+        for i, row in keep_good(described, images, bad, advance):
+            rows[len(kept)] = row
+            kept.append(i)
+    return rows[: len(kept)], kept
 
 
 @dataclass(frozen=True)

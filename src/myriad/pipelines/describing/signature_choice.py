@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float
-from myriad.images import BadImage, ImageList
+from myriad.images import ImageList
 from myriad.parallel import Executor, LearningContext
 from myriad.pipelines.compiling import wait_for_kernels
-from myriad.pipelines.describing.image_rows import BadImages, SampledImages, describe_images
+from myriad.pipelines.describing.image_rows import SampledImages, describe_sample
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.describing.row_cache import RowCache
 from myriad.progress import SILENT
@@ -91,7 +91,7 @@ def choose_signature(
         why = f"{title}, as there are too few images per class to compare"
         return _report_choice(options, candidates[0], why, context)
     try:
-        signature, rows = describe_sample(images, sample, options, executor, context, cache)
+        signature, rows = describe_candidates(images, sample, options, executor, context, cache)
     except TooFewDescriptors:
         if not is_network(candidates[0]):
             raise
@@ -158,7 +158,7 @@ def draw_sample(images: ImageList, *, seed: int) -> NDArray[np.int64]:
     return known[np.sort(first)]
 
 
-def describe_sample(
+def describe_candidates(
     images: ImageList,
     sample: NDArray[np.int64],
     options: ExtractOptions,
@@ -174,21 +174,18 @@ def describe_sample(
     learned_from = SampledImages(images, sample[:VOCABULARY_IMAGES], options.max_bad, executor)
     signature = both.spec.learn(learned_from, both, context)
     assert isinstance(signature, CombinedSignature)
-    bad, found, kept = BadImages(len(images), options.max_bad), [], []
-    with context.progress.step("Comparing signatures", len(sample), "images") as advance:
-        described = describe_images(
-            images, sample.tolist(), signature, executor, workers=context.workers, cache=cache
-        )
-        for i, row in described:
-            advance(1)
-            if isinstance(row, BadImage):
-                bad.add(images.locate(i), row.reason)
-            else:
-                found.append(row)
-                kept.append(i)
+    X, kept = describe_sample(
+        "Comparing signatures",
+        images,
+        sample,
+        signature,
+        executor,
+        context,
+        max_bad=options.max_bad,
+        cache=cache,
+    )
     _, labels = np.unique(images.labels[kept], return_inverse=True)
     groups = None if images.groups is None else images.groups[kept]
-    X = np.stack(found) if found else np.zeros((0, signature.dim), np.float32)
     return signature, ArrayRows(X, labels, groups=groups)
 
 

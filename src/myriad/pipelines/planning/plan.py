@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from myriad.codes import BlockCode, Code, FloatCode
 from myriad.errors import InputError
+from myriad.images.splitting import VALIDATION
 from myriad.parallel import LearningContext
 from myriad.pipelines.describing.code_learning import CODE_BYTES, CODE_VECTORS, list_blocks
 from myriad.pipelines.describing.extract import VOCABULARY_IMAGES, ExtractOptions
@@ -25,17 +26,16 @@ from myriad.pipelines.planning.epoch_timing import Epochs, measure_speed
 from myriad.pipelines.planning.machine import Machine, load_or_measure_machine, repeat
 from myriad.progress import SILENT, Progress
 from myriad.signatures import Signature
+from myriad.signatures.learning import SAMPLE
 from myriad.store.shards import SHARD_BYTES
 from myriad.training import SGD, AtomDescent
 from myriad.training.sgd.search import count_together, grid, plan_rungs, rung_epochs
+from myriad.vocabularies.expectation import ROUNDS
 
-SAMPLE = 300_000
-"""Descriptors that a vocabulary is learned from, and the bytes that each takes meanwhile."""
 SAMPLE_BYTES = 1024
-ROUNDS = 15
+"""Bytes that a descriptor takes while a vocabulary is learned."""
 SIDE_BY_SIDE = 0.9
 """Speed of each further core or machine relative to the first, where they share nothing."""
-HELD_OUT = 0.1
 BESIDE = 4 << 20
 """Bytes that training takes beside weights and rows: scores, targets, threads."""
 PLANNED = ("ovr", "multiclass", "ranking", "warp", "softmax", "trace")
@@ -290,7 +290,7 @@ def plan_training(
     weights = 4.0 * job.classes * dim
     epochs, grid = _epochs(job, dim, job.beta), _grid(job, dim)
     chunks = max(_count_chunks(some) for some in (epochs, *grid))
-    n_train = job.images * (1 - HELD_OUT)
+    n_train = job.images * (1 - VALIDATION)
     machines = _machines(machine, n_workers)
     memory = SGD(objective=job.objective).memory
     together = min(len(grid), count_together(memory, job.classes, dim))
@@ -301,7 +301,7 @@ def plan_training(
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
     row = epochs.work / paces[epochs.kind] / machines
     row += dim / machine.decode / speed if row_bytes < 4 * dim else 0
-    validating = HELD_OUT * job.images * job.classes * dim / machine.sgemm / speed
+    validating = VALIDATION * job.images * job.classes * dim / machine.sgemm / speed
     epoch = max(n_train * row + validating, read)
     return [
         Step("search the settings", searching, 0, weights * (1 + together) + chunks),
@@ -315,7 +315,7 @@ def plan_path(job: Job, machine: Machine, dim: int, row_bytes: int, speed: float
     products = cost.multiply_adds / machine.sgemm
     products += dim / machine.decode if row_bytes < 4 * dim else 0
     read = job.images * row_bytes / machine.read if row_bytes * job.images > machine.memory else 0
-    seconds = max(job.images * (1 - HELD_OUT) * products / speed, read)
+    seconds = max(job.images * (1 - VALIDATION) * products / speed, read)
     return Step("train", cost.gradients * seconds, cost.model_bytes, cost.memory)
 
 

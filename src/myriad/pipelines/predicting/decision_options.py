@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from myriad.errors import InputError
-from myriad.files import refuse_special
+from myriad.files import open_csv, reading_text
 from myriad.options import check_options, option
 
 if TYPE_CHECKING:
@@ -110,12 +109,8 @@ def read_only(text: str, class_names: Sequence[str]) -> list[str]:
 
     path = Path(text)
     if text not in class_names and "\n" not in text and path.is_file():
-        try:
+        with reading_text(f"--only {path}"):
             lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except OSError as error:
-            raise InputError(f"--only {path} cannot be read: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise InputError(f"--only {path} is not UTF-8 text.") from None
         return [line.strip() for line in lines if line.strip()]
     labels = split_labels(text, class_names)
     if len(labels) == 1 and labels[0] not in class_names and path.suffix in (".txt", ".csv"):
@@ -182,14 +177,8 @@ def read_hierarchy(path: Path, class_names: Sequence[str]) -> Hierarchy:
 
 def read_table(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
     """Return the header and the lines of a CSV file, each as long as the header."""
-    refuse_special(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [line for line in csv.reader(stream) if line]
-    except OSError as error:
-        raise InputError(f"--{what} {path} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"--{what} {path} is not a CSV file in UTF-8: {error}.") from None
+    with open_csv(path, option=f"--{what}") as reader:
+        lines = list(filter(None, reader))
     if not lines:
         raise InputError(f"The {what} {path} is empty.")
     header = [name.strip() for name in lines[0]]

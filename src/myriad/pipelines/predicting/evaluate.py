@@ -26,17 +26,12 @@ from myriad.measures import (
     measure_sets,
     sibling_precision,
 )
-from myriad.models import CodedModel, load_model
+from myriad.models import CodedModel, Hierarchy, load_model
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.evidence.labels import describe_labels
 from myriad.pipelines.predicting.decision_options import DecisionOptions, read_hierarchy
-from myriad.pipelines.predicting.scoring import (
-    StoreScoring,
-    score_images,
-    score_rows,
-    score_store,
-)
+from myriad.pipelines.predicting.scoring import Evaluator, StoreScoring
 from myriad.progress import SILENT, Progress
 from myriad.store import Store, is_store
 from myriad.store.formats import FileRows, is_row_data
@@ -165,7 +160,9 @@ def evaluate(
             deciding = replace(deciding, hierarchy=None)
     deciding.make_decider(folder)  # raises an error early for options that do not fit the model
     n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
+    evaluator = Evaluator(folder, deciding, n_best, threads, progress)
     truths: Truths
+    bad: list[dict[str, str]] = []
     noun = "image"
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
@@ -181,53 +178,23 @@ def evaluate(
         split = choose_split(table.splits, split, data)
         if split != "all":
             table = table.select(np.flatnonzero(table.splits == split))
-        scored, truths = score_rows(
-            folder,
-            table,
-            table.paths,
-            str(data),
-            threads=threads,
-            deciding=deciding,
-            n_best=n_best,
-            progress=progress,
-        )
-        bad: list[dict[str, str]] = []
+        scored, truths = evaluator.score_rows(table, table.paths, str(data))
     elif is_store(data):
         store = Store.open(data)
         noun = store.noun
         split = choose_split(store.splits, split, data)
-        if split == "all" and "train" in store.splits:
+        if split == "all" and "train" in store.split_names:
             own = store.fingerprint in json.dumps(folder.trained_from)
             which = "including those that the model was trained on" if own else "of any split"
             progress.note(f"All rows are evaluated, {which}; see --split.")
         remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
-        scored, truths = score_store(
-            folder,
-            store,
-            split,
-            threads=threads,
-            cluster=cluster,
-            scoring=remote,
-            deciding=deciding,
-            n_best=n_best,
-            progress=progress,
-        )
-        bad = []
+        scored, truths = evaluator.score_store(store, split, cluster=cluster, scoring=remote)
     else:
         images = find_images(data, several=several)
         split = choose_split(images.splits, split, data)
         if split != "all":
             images = images.select(images.splits == split)
-        scored, truths, bad = score_images(
-            folder,
-            images,
-            max_bad=max_bad,
-            threads=threads,
-            cluster=cluster,
-            deciding=deciding,
-            n_best=n_best,
-            progress=progress,
-        )
+        scored, truths, bad = evaluator.score_images(images, max_bad=max_bad, cluster=cluster)
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
     measures = measure(
@@ -238,18 +205,20 @@ def evaluate(
         seconds=seconds,
         precisions=scored.precisions,
     )
-    siblings: dict[int, float | None] | None = None
-    names: tuple[str, ...] = ()
-    if hierarchy is not None:
-        parents = hierarchy.levels[0].members
-        best = scored.results.get("best", scored.guesses[:, None])
-        siblings = {
-            k: sibling_precision(scored.truths, best[:, :k], parents)
-            for k in SIBLINGS_AT
-            if k <= best.shape[1]
-        }
-        names = ("label", *(level.name for level in hierarchy.levels))
+    siblings = None if hierarchy is None else measure_siblings(scored, hierarchy)
+    names = () if hierarchy is None else ("label", *(level.name for level in hierarchy.levels))
     return Evaluated(measures, scored, split, noun, bad, folder.class_names, siblings, names)
+
+
+def measure_siblings(scored: Scored, hierarchy: Hierarchy) -> dict[int, float | None]:
+    """Return the sibling precision of the k best classes, by k in `SIBLINGS_AT`."""
+    parents = hierarchy.levels[0].members
+    best = scored.results.get("best", scored.guesses[:, None])
+    return {
+        k: sibling_precision(scored.truths, best[:, :k], parents)
+        for k in SIBLINGS_AT
+        if k <= best.shape[1]
+    }
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.images import BadImage, ImageList
-from myriad.measures import (
-    LabelSets,
-    Truths,
-    select_truths,
-)
+from myriad.images import ImageList
+from myriad.measures import LabelSets, Truths, select_truths
 from myriad.models import (
     CodedModel,
     Model,
@@ -33,13 +30,14 @@ from myriad.parallel import Executor, open_cluster, thread_executor
 from myriad.pipelines.describing.image_rows import (
     BadImages,
     describe_images,
+    keep_good,
     open_workers,
     signature_of,
 )
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.pipelines.predicting.label_precision import ImageScores, find_precisions
-from myriad.progress import Advance, Progress
+from myriad.progress import SILENT, Advance, Progress
 from myriad.serialisation import fingerprint
 from myriad.store import Rows, Store, StoreRows, state_of
 from myriad.store.manifest import STORE
@@ -50,103 +48,138 @@ BLOCKS = 8
 """Number of blocks of rows that a worker ranks in one task."""
 
 
-def score_images(
-    folder: ModelFolder,
-    images: ImageList,
-    *,
-    max_bad: float,
-    threads: int | None,
-    cluster: Any = None,
-    deciding: DecisionOptions | None = None,
-    n_best: int = 0,
-    progress: Progress,
-) -> tuple[Scored, Truths, list[dict[str, str]]]:
-    """Describe and rank images; return them, their true classes by number, and the bad ones.
+@dataclass(frozen=True)
+class Evaluator:
+    """Ranks images and rows by a model, and compares them with their true classes.
 
-    Parameters
+    Attributes
     ----------
+    folder : the model.
     deciding : the options of decisions; None to rank classes by their scores.
-    n_best : how many of the best classes of each image are kept.
+    n_best : how many of the best classes of each image or row are kept.
+    threads : number of threads; None for one per core.
     """
-    evaluate_rows = make_evaluator(folder, deciding, n_best)
-    signature = signature_of(folder)
-    bad = BadImages(len(images), max_bad)
-    known, truths = match_truths(images.class_names, folder.class_names, images)
-    kept: list[int] = []
-    scores = ImageScores(folder.model, len(images)) if isinstance(known, LabelSets) else None
 
-    def known_of(indices: list[int]) -> Truths:
-        return select_truths(known, np.array(indices, np.int64))
+    folder: ModelFolder
+    deciding: DecisionOptions | None = None
+    n_best: int = 0
+    threads: int | None = None
+    progress: Progress = SILENT
 
-    def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
-        batch: list[NDArray[np.float32]] = []
-        with open_workers(threads, len(images), cluster=cluster, progress=progress) as executor:
-            executor.require(images.root)
-            described = describe_images(images, range(len(images)), signature, executor)
-            for i, row in described:
-                advance(1)
-                if isinstance(row, BadImage):
-                    bad.add(images.locate(i), row.reason)
-                    continue
-                kept.append(i)
-                batch.append(row)
-                if len(batch) == BATCH:
-                    yield np.stack(batch), known_of(kept[-BATCH:])
-                    batch = []
-            if batch:
-                yield np.stack(batch), known_of(kept[-len(batch) :])
+    def score_images(
+        self, images: ImageList, *, max_bad: float, cluster: Any = None
+    ) -> tuple[Scored, Truths, list[dict[str, str]]]:
+        """Describe and rank images; return them, their true classes by number, and the bad ones.
 
-    with progress.step("Scoring images", len(images), "images") as advance:
-        results = evaluate_batches(evaluate_rows, rows(advance), scores)
-    paths = [images.locate(i) for i in kept]
-    scored = gather_scored(known_of(kept), results, paths)
-    if scores is not None and scored.sets is not None:
-        scored = replace(scored, precisions=scores.find_precisions(scored.sets))
-    return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
+        Parameters
+        ----------
+        cluster : where images are described; see `open_cluster`.
+        """
+        signature = signature_of(self.folder)
+        bad = BadImages(len(images), max_bad)
+        known, truths = match_truths(images.class_names, self.folder.class_names, images)
+        kept: list[int] = []
+        several = isinstance(known, LabelSets)
+        scores = ImageScores(self.folder.model, len(images)) if several else None
 
+        def known_of(indices: list[int]) -> Truths:
+            return select_truths(known, np.array(indices, np.int64))
 
-def score_store(
-    folder: ModelFolder,
-    store: Store,
-    split: str,
-    *,
-    threads: int | None,
-    cluster: Any = None,
-    scoring: StoreScoring | None = None,
-    deciding: DecisionOptions | None = None,
-    n_best: int = 0,
-    progress: Progress,
-) -> tuple[Scored, Truths]:
-    """Rank the rows of a store; return them and their true classes by number.
+        def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
+            with open_workers(
+                self.threads, len(images), cluster=cluster, progress=self.progress
+            ) as executor:
+                executor.require(images.root)
+                described = describe_images(images, range(len(images)), signature, executor)
+                good = keep_good(described, images, bad, advance)
+                while batch := list(islice(good, BATCH)):
+                    numbers, found = zip(*batch, strict=True)
+                    kept.extend(numbers)
+                    yield np.stack(found), known_of(list(numbers))
 
-    Parameters
-    ----------
-    cluster, scoring : workers, and what they do, if they are to rank.
-    deciding, n_best : see `score_images`; workers rank by scores alone, and keep the best class.
-    """
-    folder = match_store(folder, store)
-    rows = store.rows(None if split == "all" else split)
-    name = str(store.path)
-    if scoring is None:
-        return score_rows(
-            folder,
-            rows,
-            rows.paths,
-            name,
-            threads=threads,
-            deciding=deciding,
-            n_best=n_best,
-            progress=progress,
-        )
-    known, truths = match_truths(rows.class_names, folder.class_names, rows)
-    with (
-        open_cluster(cluster, progress=progress) as executor,
-        progress.step("Scoring rows", rows.n_rows, "rows") as advance,
-    ):
-        found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
-    results = dict(zip(("ranks", "guesses"), found, strict=True))
-    scored = gather_scored(known, results, rows.paths)
-    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
+        with self.progress.step("Scoring images", len(images), "images") as advance:
+            results = self._evaluate(rows(advance), scores)
+        scored = gather_scored(known_of(kept), results, [images.locate(i) for i in kept])
+        if scores is not None and scored.sets is not None:
+            scored = replace(scored, precisions=scores.find_precisions(scored.sets))
+        return scored, select_truths(truths, np.array(kept, np.int64)), bad.found
+
+    def score_store(
+        self,
+        store: Store,
+        split: str,
+        *,
+        cluster: Any = None,
+        scoring: StoreScoring | None = None,
+    ) -> tuple[Scored, Truths]:
+        """Rank the rows of a store; return them and their true classes by number.
+
+        Parameters
+        ----------
+        cluster, scoring : workers, and what they do, if they are to rank: by scores alone, and
+            they keep the best class.
+        """
+        matched = replace(self, folder=match_store(self.folder, store))
+        rows = store.rows(None if split == "all" else split)
+        if scoring is None:
+            return matched.score_rows(rows, rows.paths, str(store.path))
+        known, truths = match_truths(rows.class_names, self.folder.class_names, rows)
+        with (
+            open_cluster(cluster, progress=self.progress) as executor,
+            self.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+        ):
+            found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
+        results = dict(zip(("ranks", "guesses"), found, strict=True))
+        return matched._add_precisions(gather_scored(known, results, rows.paths), rows), truths
+
+    def score_rows(self, rows: Rows, paths: list[str], name: str) -> tuple[Scored, Truths]:
+        """Rank rows, called `name` in errors; return the scored rows and their true classes."""
+        if rows.dim != self.folder.model.dim:
+            raise InputError(
+                f"The rows of {name} have {rows.dim} features, the model takes "
+                f"{self.folder.model.dim}: they were extracted with other settings."
+            )
+        known, truths = match_truths(rows.class_names, self.folder.class_names, rows)
+
+        def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
+            for block in rows.blocks(block_size(rows.dim)):
+                advance(len(block.X))
+                yield block.X, select_truths(known, block.index)
+
+        with (
+            self.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+            thread_executor(self.threads),
+        ):
+            results = self._evaluate(batches(advance))
+        return self._add_precisions(gather_scored(known, results, paths), rows), truths
+
+    def _evaluate(
+        self,
+        batches: Iterator[tuple[NDArray[np.float32], Any]],
+        scores: ImageScores | None = None,
+    ) -> RowResults:
+        """Return how the decisions for all rows compare with their true classes.
+
+        Parameters
+        ----------
+        scores : what the scores of the rows are added to, if they are needed later.
+        """
+        evaluate_rows = make_evaluator(self.folder, self.deciding, self.n_best)
+        parts = []
+        for X, labels in batches:
+            parts.append(evaluate_rows(X, labels))
+            if scores is not None:
+                scores.add(X)
+        return join_results(parts)
+
+    def _add_precisions(self, scored: Scored, rows: Rows) -> Scored:
+        """Return scored rows with average precisions, if rows have several labels."""
+        if scored.sets is None:
+            return scored
+        model, block = self.folder.model, block_size(rows.dim)
+        with thread_executor(self.threads):
+            found = find_precisions(model, rows, scored.sets, block=block, progress=self.progress)
+        return replace(scored, precisions=found)
 
 
 def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
@@ -166,56 +199,12 @@ def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
     return replace(folder, model=match_rows(folder.model, store.code, str(store.path)))
 
 
-def score_rows(
-    folder: ModelFolder,
-    rows: Rows,
-    paths: list[str],
-    name: str,
-    *,
-    threads: int | None,
-    deciding: DecisionOptions | None = None,
-    n_best: int = 0,
-    progress: Progress,
-) -> tuple[Scored, Truths]:
-    """Rank rows, called `name` in errors; return the scored rows and their true classes."""
-    evaluate_rows = make_evaluator(folder, deciding, n_best)
-    if rows.dim != folder.model.dim:
-        raise InputError(
-            f"The rows of {name} have {rows.dim} features, the model takes "
-            f"{folder.model.dim}: they were extracted with other settings."
-        )
-    known, truths = match_truths(rows.class_names, folder.class_names, rows)
-
-    def batches(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
-        for block in rows.blocks(block_size(rows.dim)):
-            advance(len(block.X))
-            yield block.X, select_truths(known, block.index)
-
-    with progress.step("Scoring rows", rows.n_rows, "rows") as advance, thread_executor(threads):
-        results = evaluate_batches(evaluate_rows, batches(advance))
-    scored = gather_scored(known, results, paths)
-    return add_precisions(scored, folder, rows, threads=threads, progress=progress), truths
-
-
 def gather_scored(known: Truths, results: RowResults, paths: list[str]) -> Scored:
     """Return scored rows; of a row with several classes, one is its truth, and all are its set."""
     ranks, guesses = results["ranks"], results["guesses"]
     if isinstance(known, LabelSets):
         return Scored(nearest_truths(known, guesses), guesses, ranks, paths, results, sets=known)
     return Scored(known, guesses, ranks, paths, results)
-
-
-def add_precisions(
-    scored: Scored, folder: ModelFolder, rows: Rows, *, threads: int | None, progress: Progress
-) -> Scored:
-    """Return scored rows with average precisions, if rows have several labels."""
-    if scored.sets is None:
-        return scored
-    with thread_executor(threads):
-        found = find_precisions(
-            folder.model, rows, scored.sets, block=block_size(rows.dim), progress=progress
-        )
-    return replace(scored, precisions=found)
 
 
 def block_size(dim: int) -> int:
@@ -254,25 +243,6 @@ def make_evaluator(
         return {"ranks": ranks, "guesses": guesses, **best}
 
     return evaluate_scores
-
-
-def evaluate_batches(
-    evaluate_rows: EvaluateRows,
-    batches: Iterator[tuple[NDArray[np.float32], Any]],
-    scores: ImageScores | None = None,
-) -> RowResults:
-    """Return how the decisions for all rows compare with their true classes.
-
-    Parameters
-    ----------
-    scores : what the scores of the rows are added to, if they are needed later.
-    """
-    parts = []
-    for X, labels in batches:
-        parts.append(evaluate_rows(X, labels))
-        if scores is not None:
-            scores.add(X)
-    return join_results(parts)
 
 
 def match_truths(

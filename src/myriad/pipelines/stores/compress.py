@@ -29,12 +29,12 @@ from myriad.pipelines.outputs import (
 from myriad.pipelines.workers import open_executor, open_shared_workers
 from myriad.progress import SILENT, Progress
 from myriad.store import (
-    Rows,
     Store,
     StoreWriter,
     is_store,
     rows_at_a_time,
     sample_rows,
+    training_rows,
 )
 from myriad.store.manifest import PLAN, STORE
 
@@ -146,11 +146,6 @@ def _check_source(source: Store, options: CodeOptions) -> Code | None:
         "smaller): compress the plain rows. Only bits can be shortened, by the same --codes and a "
         "higher --ratio."
     )
-
-
-def training_rows(store: Store) -> Rows:
-    """Return the rows that a code may be learned from."""
-    return store.rows("train" if "train" in set(store.splits.tolist()) else None)
 
 
 def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code:

@@ -241,7 +241,7 @@ def _train(
         progress.note(f"{method.objective} failed: {reason}")
         return Candidate(method.objective, error=reason)
     test: Accuracies | None = None
-    if np.isin("test", rows.splits):
+    if "test" in rows.split_names:
         tested = evaluate(
             out, rows.path, split="test", threads=threads, cluster=executor, progress=progress
         )

@@ -19,7 +19,7 @@ from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
 from myriad.parallel import Executor
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.predicting.scoring import score_store
+from myriad.pipelines.predicting.scoring import Evaluator
 from myriad.pipelines.stores.compress import compress
 from myriad.pipelines.training.compare import compile_kernels
 from myriad.pipelines.training.fitting import fit_store
@@ -162,9 +162,8 @@ def parse_ratios(text: str) -> tuple[float, ...]:
 
 
 def _choose_split(store: Store) -> str:
-    present = set(store.splits.tolist())
     for name in ("test", "val"):
-        if name in present:
+        if name in store.split_names:
             return name
     raise InputError(f"{store.path} has neither test nor val rows to compare on.")
 
@@ -261,7 +260,8 @@ def _measure_split(
     folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
 ) -> Measures:
     began = time.perf_counter()
-    scored, truths = score_store(folder, store, split, threads=threads, progress=progress)
+    evaluator = Evaluator(folder, threads=threads, progress=progress)
+    scored, truths = evaluator.score_store(store, split)
     return measure(
         scored.ranks,
         truths,

@@ -14,7 +14,7 @@ from myriad.models import ModelFolder, make_plain
 from myriad.pipelines.checking.labels import list_suspects
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.predicting.decision_options import DecisionOptions
-from myriad.pipelines.predicting.scoring import score_store
+from myriad.pipelines.predicting.scoring import Evaluator
 from myriad.pipelines.workers import note_unused
 from myriad.progress import Progress
 from myriad.store import Rows, Store, check_scale
@@ -38,9 +38,8 @@ def fit_store(
     context = replace(context, products=RowProducts())
     progress = context.progress
     n_classes = len(store.class_names)
-    splits = set(store.splits.tolist())
     train_rows, calibration_rows = split_calibration_rows(store.rows("train"), method)
-    val_rows = store.rows("val") if "val" in splits else None
+    val_rows = store.rows("val") if "val" in store.split_names else None
     check_rows(train_rows, store, progress)
     if val_rows is None:
         unsearched = method.is_open and method.needs_held_out(train_rows, n_classes)
@@ -64,14 +63,8 @@ def fit_store(
     folder = ModelFolder(
         plain, store.class_names, None, {}, label_calibration=fitted.label_calibration
     )
-    scored, truths = score_store(
-        folder,
-        store,
-        "val",
-        threads=context.threads,
-        deciding=DecisionOptions(),
-        progress=progress,
-    )
+    evaluator = Evaluator(folder, DecisionOptions(), threads=context.threads, progress=progress)
+    scored, truths = evaluator.score_store(store, "val")
     validation = measure(
         scored.ranks,
         truths,

@@ -13,7 +13,7 @@ from myriad.measures import measure
 from myriad.models import ModelFolder
 from myriad.pipelines.describing.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
-from myriad.pipelines.predicting.scoring import score_store
+from myriad.pipelines.predicting.scoring import Evaluator
 from myriad.pipelines.training.fitting import check_rows
 from myriad.pipelines.training.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.training.trials import SWEPT, Trial, Tuned
@@ -82,7 +82,7 @@ def tune(
             progress=progress,
         )
         check_rows(rows.rows("train"), rows, progress)
-        if "val" not in set(rows.splits.tolist()):
+        if "val" not in rows.split_names:
             raise InputError(
                 f"{rows.path} has no validation rows, which are needed to compare settings."
             )
@@ -206,9 +206,8 @@ class _Study:
         )
         seconds = time.perf_counter() - began
         folder = ModelFolder(fitted.model, rows.class_names, None, {})
-        scored, truths = score_store(
-            folder, rows, "val", threads=context.threads, progress=context.progress
-        )
+        evaluator = Evaluator(folder, threads=context.threads, progress=context.progress)
+        scored, truths = evaluator.score_store(rows, "val")
         measures = measure(scored.ranks, truths, n_classes=n_classes)
         return Trial(
             study,

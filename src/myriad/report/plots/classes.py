@@ -122,8 +122,8 @@ def plot_by_training(
     return canvas.render(_describe_training(known, median, name, noun))
 
 
-def find_running_median(points: Sequence[Point], most: int = 40) -> list[Point]:
-    """Return the median y around `most` positions along x, each over a sixth of the points or more.
+def find_running_median(points: Sequence[Point]) -> list[Point]:
+    """Return the median y around 40 positions along x, each over a sixth of the points or more.
 
     A window includes all points that share the x of its ends, so that the order of ties does not
     matter. Empty with fewer than 20 points.
@@ -133,7 +133,7 @@ def find_running_median(points: Sequence[Point], most: int = 40) -> list[Point]:
     x, y = np.array(sorted(points), dtype=np.float64).T
     half = max(3, len(x) // 12)
     medians: dict[float, float] = {}
-    for i in np.unique(np.linspace(0, len(x) - 1, most).round().astype(int)):
+    for i in np.unique(np.linspace(0, len(x) - 1, 40).round().astype(int)):
         start = np.searchsorted(x, x[max(0, i - half)], side="left")
         end = np.searchsorted(x, x[min(len(x) - 1, i + half)], side="right")
         medians[float(x[i])] = float(np.median(y[start:end]))

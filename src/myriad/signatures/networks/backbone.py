@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from myriad.arrays import Bytes, Float
 from myriad.descriptors.descriptor import check_image
 from myriad.errors import InputError, WorkError
 from myriad.images import BadImage
+from myriad.serialisation import check_array, is_number
 from myriad.signatures.networks.sessions import brief, open_session
 from myriad.signatures.pyramid import check_power, normalise_regions
 from myriad.signatures.signature import Signature
@@ -72,10 +72,8 @@ class Backbone(Signature, kind="backbone"):
     sha256: str = ""
 
     def __post_init__(self) -> None:
-        graph = self.graph
-        if not isinstance(graph, np.ndarray) or graph.dtype != np.uint8 or graph.ndim != 1:
-            raise InputError("The graph of a backbone must be an array of bytes.")
-        found = hashlib.sha256(np.ascontiguousarray(graph).data).hexdigest()
+        check_array(self.graph, "The graph of a backbone", (None,), dtype=np.uint8, finite=False)
+        found = hashlib.sha256(np.ascontiguousarray(self.graph).data).hexdigest()
         if self.sha256 not in ("", found):
             raise InputError("The graph of a backbone does not match its hash.")
         object.__setattr__(self, "sha256", found)
@@ -91,7 +89,7 @@ class Backbone(Signature, kind="backbone"):
             raise InputError("Mean and deviation of a backbone are three numbers each.")
         if min(self.deviation) <= 0:
             raise InputError("The deviation of a backbone must be above 0.")
-        if not _is_row((self.crop,), 1) or not 0 <= self.crop <= 1:
+        if not is_number(self.crop) or not 0 <= self.crop <= 1:
             raise InputError(
                 f"The crop of a backbone is a fraction from 0 to 1, not {self.crop!r}."
             )
@@ -215,8 +213,4 @@ def _is_count(value: object) -> bool:
 
 def _is_row(values: object, length: int) -> bool:
     """Return whether something is a tuple of `length` finite numbers."""
-    return (
-        isinstance(values, tuple)
-        and len(values) == length
-        and all(type(value) in (int, float) and isfinite(value) for value in values)
-    )
+    return isinstance(values, tuple) and len(values) == length and all(map(is_number, values))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Ints
 from myriad.arrow import pa, pc
 from myriad.errors import InputError, did_you_mean
-from myriad.files import is_valid_unicode, refuse_special
+from myriad.files import is_valid_unicode, open_csv, reading_text, refuse_special
 from myriad.images.listing import SPLITS
 from myriad.measures import LabelSets
 from myriad.store.formats.npy import map_array
@@ -157,7 +156,8 @@ def open_label_file(path: Path) -> _Table:
 
 def _read_lines(path: Path) -> list[str]:
     """Return the lines of a text, without the empty ones at its end."""
-    lines = "".join(_stream_text(path)).split("\n")
+    with reading_text(path), path.open(encoding="utf-8-sig", newline="") as stream:
+        lines = stream.read().split("\n")
     lines = [line.rstrip("\r") for line in lines]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -166,12 +166,9 @@ def _read_lines(path: Path) -> list[str]:
 
 def _read_csv(path: Path) -> dict[str, Column]:
     """Return the columns of a CSV file with a header."""
-    try:
-        lines = csv.reader(_stream_text(path), strict=True)
-        head = [name.strip().lower() for name in next(lines, [])]
-        rows = [line for line in lines if line]
-    except csv.Error as error:
-        raise InputError(f"{path} is not a valid CSV file: {brief(error)}.") from None
+    with open_csv(path) as reader:
+        head = [name.strip().lower() for name in next(reader, [])]
+        rows = list(filter(None, reader))
     if LABEL not in head or len(set(head)) != len(head):
         raise InputError(
             f"{path}, line 1: a column {LABEL} is needed, and no name twice; the columns are "
@@ -181,16 +178,6 @@ def _read_csv(path: Path) -> dict[str, Column]:
     if wrong is not None:
         raise InputError(f"{path}, row {wrong}: {len(rows[wrong])} cells, not {len(head)}.")
     return {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(head)}
-
-
-def _stream_text(path: Path) -> Iterator[str]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            yield from stream
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not UTF-8 text.") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _check_lengths(files: Sequence[RowFile], tables: Sequence[_Table]) -> None:

@@ -110,12 +110,11 @@ class DualShards(DualTrainer):
         self._run_tasks(seed, advance)
         self.epoch += 1
 
-    def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute weights and certificate from the variables, and keep both; return the latter."""
+    def _certify(self, pool: ThreadPool) -> Certificate:
+        """Certify all class shards; return the values of every class."""
         found = [values for values in self._run_tasks(None, lambda n: None) if values is not None]
         primals, duals = zip(*found, strict=True)
-        self.certificate = Certificate(np.concatenate(primals), np.concatenate(duals))
-        return self.certificate
+        return Certificate(np.concatenate(primals), np.concatenate(duals))
 
     def _run_tasks(self, seed: int | None, advance: Advance) -> list[Any]:
         """Train all class shards for an epoch or, without a seed, certify them."""

@@ -83,9 +83,15 @@ class DualTrainer(ABC):
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Train for one more epoch on the trainer's own rows, in the order of the seed."""
 
-    @abstractmethod
     def certify(self, pool: ThreadPool) -> Certificate:
         """Compute weights and certificate from the variables, and keep both; return the latter."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.certificate = self._certify(pool)
+        return self.certificate
+
+    @abstractmethod
+    def _certify(self, pool: ThreadPool) -> Certificate:
+        """Set the weights to those of the variables; return the primal and dual values."""
 
     @abstractmethod
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -181,13 +187,3 @@ class Ascent(DualTrainer):
     @abstractmethod
     def _step_chunk(self, chunk: Chunk, pool: ThreadPool) -> None:
         """Train on the rows of a chunk."""
-
-    def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute weights and certificate from the variables, and keep both; return the latter."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.certificate = self._certify(pool)
-        return self.certificate
-
-    @abstractmethod
-    def _certify(self, pool: ThreadPool) -> Certificate:
-        """Set the weights to those of the variables; return the primal and dual values."""

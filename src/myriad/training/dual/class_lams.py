@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 from myriad.objectives import DUAL_LOSSES
 from myriad.store import Rows
 from myriad.training.context import RunningContext
-from myriad.training.dual.gap_stopping import GapStopping
-from myriad.training.dual.method import (
-    LAM_FRACTIONS,
-    SEARCH_EPOCHS,
-    SEARCH_TOL,
-    WORSE_IN_A_ROW,
-)
+from myriad.training.dual.ascent import DualTrainer
+from myriad.training.dual.method import WORSE_IN_A_ROW
 from myriad.training.dual.one_vs_rest import row_weights
 from myriad.training.dual.one_vs_rest_kernels import DUAL_SIDE, sum_losses
-from myriad.training.loop import run
-from myriad.training.settings import mean_square
+from myriad.training.stopping import Row
 
 if TYPE_CHECKING:
     from myriad.training.dual.svms import BinaryDual
@@ -43,28 +37,17 @@ def choose_lams(
 
     The path ends when the loss of no class has improved for `WORSE_IN_A_ROW` values.
     """
-    square = mean_square(train) + method.find_bias(train) ** 2
-    path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
-    trainer = method.trainer(train, n_classes, path[0], running.workers)
+    path = method.list_lams(train)
     losses: list[NDArray[np.float64]] = []
     table: list[dict[str, Any]] = []
-    with running.progress.step("Searching for lam", len(path), "values") as advance:
-        for lam in path:
-            trainer.change_lam(lam)
-            monitor = GapStopping(
-                trainer,
-                tol=max(method.tol, SEARCH_TOL),
-                epochs=min(method.epochs, SEARCH_EPOCHS),
-            )
-            until, pool = monitor.until, running.pool
-            run(trainer, train, monitor, until=until, seed=method.seed, pool=pool)
-            losses.append(measure_losses(method, *trainer.weights(), val))
-            last = monitor.history[-1]
-            row = {"lam": lam, "epochs": last["epoch"], "gap": last["gap"]}
-            table.append(row | {"loss": float(losses[-1].sum())})
-            advance(1)
-            if (find_first(np.array(losses)) <= len(losses) - 1 - WORSE_IN_A_ROW).all():
-                break
+
+    def measure(trainer: DualTrainer, row: Row) -> bool:
+        losses.append(measure_losses(method, *trainer.weights(), val))
+        del row["primal"]
+        table.append(row | {"loss": float(losses[-1].sum())})
+        return bool((find_first(np.array(losses)) <= len(losses) - 1 - WORSE_IN_A_ROW).all())
+
+    method.walk_path(path, train, n_classes, measure, running=running)
     return pick_lams(np.array(path[: len(losses)]), np.array(losses), val, n_classes), table
 
 

@@ -46,15 +46,15 @@ class EntropyAscent(TopKAscent):
             X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
             S = self.space.score(chunk, number, block, pool)
             counts = self._counts[: len(X)]
-            self.duals.load(index, self._classes, self._values, counts)
             variables = SparseBlock(self._classes, self._values, counts)
+            self.duals.load(index, variables)
             self._add_gap_sums(S, labels, variables, chunk.start + block.start)
             Z, A = self._Z[: len(X)], self._A[: len(X)]
             scatter_fractions(variables, r, Z)
             gram = self.space.gram(chunk, number, block, index)
             step_entropy(gram, labels, S, Z, A, self._setting, self._drop)
             gather_fractions(Z, r, variables)
-            self.duals.store(index, self._classes, self._values, counts)
+            self.duals.store(index, variables)
             self.space.add_matrix(X, index, A, pool)
 
     def _find_factor(self, lam: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from myriad.training.distributed.workers import TrainingWorkers
     from myriad.training.dual.ascent import Certificate, DualTrainer
     from myriad.training.dual.gap_stopping import GapStopping
+    from myriad.training.stopping import Row
 
 DUAL_PANEL = "Solvers with a duality gap: topk, dual, primal, toppush, recall"
 MAX_BIAS = 1e17
@@ -237,20 +239,29 @@ class DualMethod(CentringMethod):
     ) -> tuple[float, list[dict[str, Any]]]:
         """Return the lam to train with, and a table of the values tried."""
         from myriad.training.search import smooth, subsample
-        from myriad.training.settings import mean_square
 
         if self.lam is not None:
             return self.lam, []
-        square = mean_square(train) + self.find_bias(train) ** 2
         if val is None:
-            return UNSEARCHED_FRACTION * square, []
+            return UNSEARCHED_FRACTION * self._mean_square(train), []
         some = subsample(train, len(LAM_FRACTIONS), n_classes, seed=self.seed)
-        path = [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
+        path = self.list_lams(train)
         table = self.follow_path(path, some, val, n_classes, running=running)
         smoothed = smooth([row["top1"] for row in table])
         best = table[smoothed.index(max(smoothed))]  # of equal ones the most regularised
         # The loss is a mean over rows: lam is inversely proportional to their number.
         return best["lam"] * some.n_rows / train.n_rows, table
+
+    def list_lams(self, rows: Rows) -> list[float]:
+        """Return the path of lam that is searched, from strong to weak."""
+        square = self._mean_square(rows)
+        return [float(f"{fraction * square:.3g}") for fraction in LAM_FRACTIONS]
+
+    def _mean_square(self, rows: Rows) -> float:
+        """Return the mean squared norm of rows, the constant feature included."""
+        from myriad.training.settings import mean_square
+
+        return mean_square(rows) + self.find_bias(rows) ** 2
 
     def follow_path(
         self,
@@ -266,8 +277,6 @@ class DualMethod(CentringMethod):
         Each value continues from the variables of the one before. The path ends once accuracy is
         perfect or has peaked, not counting values so large that nothing is learned.
         """
-        from myriad.training.dual.gap_stopping import GapStopping
-        from myriad.training.loop import run
         from myriad.training.search import has_peaked
         from myriad.training.validation import validate
 
@@ -275,34 +284,51 @@ class DualMethod(CentringMethod):
         counts = rows.all_labels.counts(n_classes)
         learned = LEARNED * self.untrained_loss(counts, rows.n_rows)
         scores: list[tuple[float, float]] = []
+
+        def measure(trainer: DualTrainer, row: Row) -> bool:
+            (found,) = validate(trainer, val, pool=running.pool)
+            primal, score = row.pop("primal"), (found.at(1), found.at(5))
+            table.append(row | {"top1": score[0], "top5": score[1]})
+            if primal < learned or score > max(scores, default=(-1.0, -1.0)):
+                scores.append(score)
+            return score[0] == PERFECT or has_peaked(scores, WORSE_IN_A_ROW)
+
+        self.walk_path(path, rows, n_classes, measure, running=running)
+        return table
+
+    def walk_path(
+        self,
+        path: list[float],
+        rows: Rows,
+        n_classes: int,
+        measure: Callable[[DualTrainer, Row], bool],
+        *,
+        running: RunningContext,
+    ) -> None:
+        """Train with each lam of a path to a large gap, from the variables of the one before.
+
+        Parameters
+        ----------
+        measure : called with the trainer and a row of the ``lam``, ``epochs``, ``gap`` and
+            ``primal`` value reached; returns whether the path ends there.
+        """
+        from myriad.training.dual.gap_stopping import GapStopping
+        from myriad.training.loop import run
+
         trainer = self.trainer(rows, n_classes, path[0], running.workers)
+        tol, epochs = max(self.tol, SEARCH_TOL), min(self.epochs, SEARCH_EPOCHS)
         with running.progress.step("Searching for lam", len(path), "values") as advance:
             for lam in path:
                 trainer.change_lam(lam)
-                monitor = GapStopping(
-                    trainer,
-                    tol=max(self.tol, SEARCH_TOL),
-                    epochs=min(self.epochs, SEARCH_EPOCHS),
-                    seconds=self.seconds,
-                )
+                monitor = GapStopping(trainer, tol=tol, epochs=epochs, seconds=self.seconds)
                 until, pool = monitor.until, running.pool
                 run(trainer, rows, monitor, until=until, seed=self.seed, pool=pool)
                 last = monitor.history[-1]
-                (found,) = validate(trainer, val, pool=pool)
-                row = {"lam": lam, "epochs": last["epoch"], "gap": last["gap"]}
-                table.append(row | {"top1": found.at(1), "top5": found.at(5)})
+                row = {"lam": lam, "epochs": last["epoch"]}
+                ends = measure(trainer, row | {"gap": last["gap"], "primal": last["primal"]})
                 advance(1)
-                if last["primal"] < learned or _score(table[-1]) > max(
-                    scores, default=(-1.0, -1.0)
-                ):
-                    scores.append(_score(table[-1]))
-                if found.at(1) == PERFECT or has_peaked(scores, WORSE_IN_A_ROW):
+                if ends:
                     break
-        return table
-
-
-def _score(row: dict[str, Any]) -> tuple[float, float]:
-    return row["top1"], row["top5"]
 
 
 def check_labels(rows: Rows, n_classes: int) -> None:

@@ -122,10 +122,10 @@ class BinaryAscent(Ascent):
         for number, block in enumerate(chunk.blocks(self.block)):
             X, index = chunk.X[block], chunk.index[block]
             gram = chunk.grams[number] + self.dtype.type(self.bias**2)
-            counts = self._counts[: len(X)]
+            variables = SparseBlock(self._classes, self._stored, self._counts[: len(X)])
             values = np.empty((self.n_classes, len(X)))
-            self.duals.load(index, self._classes, self._stored, counts)
-            scatter_variables(SparseBlock(self._classes, self._stored, counts), values)
+            self.duals.load(index, variables)
+            scatter_variables(variables, values)
 
             def step(
                 shard: slice,
@@ -138,8 +138,8 @@ class BinaryAscent(Ascent):
                 self._step_shard(shard, X, panels, index, gram, values)
 
             pool.share(step, self.shards)
-            gather_variables(values, SparseBlock(self._classes, self._stored, counts))
-            self.duals.store(index, self._classes, self._stored, counts)
+            gather_variables(values, variables)
+            self.duals.store(index, variables)
 
     def _step_shard(
         self,

@@ -90,14 +90,7 @@ class Space(ABC):
         """Return the Gram matrix without the constant feature."""
 
     @abstractmethod
-    def add(
-        self,
-        X: NDArray[Any],
-        index: NDArray[np.int64],
-        changed: NDArray[np.int32],
-        steps: NDArray[Any],
-        n_changed: NDArray[np.int32],
-    ) -> None:
+    def add(self, X: NDArray[Any], index: NDArray[np.int64], changes: SparseBlock) -> None:
         """Change the weights by the steps of a block; see `topk_kernels.step_topk`."""
 
     @abstractmethod
@@ -124,16 +117,8 @@ class FeatureSpace(Space):
     ) -> NDArray[Any]:
         return chunk.grams[number]
 
-    def add(
-        self,
-        X: NDArray[Any],
-        index: NDArray[np.int64],
-        changed: NDArray[np.int32],
-        steps: NDArray[Any],
-        n_changed: NDArray[np.int32],
-    ) -> None:
+    def add(self, X: NDArray[Any], index: NDArray[np.int64], changes: SparseBlock) -> None:
         """Add each row, times its steps."""
-        changes = SparseBlock(changed, steps, n_changed)
         add_changes(X, changes, self.V)
         if self.bias:
             constant = np.full((len(X), 1), self.bias, X.dtype)
@@ -174,16 +159,9 @@ class KernelSpace(Space):
     ) -> NDArray[Any]:
         return np.ascontiguousarray(chunk.X[block][:, index])
 
-    def add(
-        self,
-        X: NDArray[Any],
-        index: NDArray[np.int64],
-        changed: NDArray[np.int32],
-        steps: NDArray[Any],
-        n_changed: NDArray[np.int32],
-    ) -> None:
+    def add(self, X: NDArray[Any], index: NDArray[np.int64], changes: SparseBlock) -> None:
         """Add the steps to the rows' columns."""
-        add_to_columns(index, SparseBlock(changed, steps, n_changed), self.V)
+        add_to_columns(index, changes, self.V)
 
     def add_matrix(
         self, X: NDArray[Any], index: NDArray[np.int64], A: NDArray[Any], pool: ThreadPool

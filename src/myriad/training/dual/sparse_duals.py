@@ -50,30 +50,18 @@ class SparseDuals:
         arrays = (self.starts, self.counts, self.capacities, self.classes, self.values)
         return sum(array.nbytes for array in arrays)
 
-    def load(
-        self,
-        index: NDArray[np.int64],
-        classes: NDArray[np.int32],
-        values: NDArray[np.float64],
-        counts: NDArray[np.int32],
-    ) -> None:
-        """Copy some rows to the first entries of the rows of `classes` and `values`."""
-        load_rows(index, self.table(), SparseBlock(classes, values, counts))
+    def load(self, index: NDArray[np.int64], block: SparseBlock) -> None:
+        """Copy some rows, int64 of shape (B,), into a block, which is changed in place."""
+        load_rows(index, self.table(), block)
 
-    def store(
-        self,
-        index: NDArray[np.int64],
-        classes: NDArray[np.int32],
-        values: NDArray[np.float64],
-        counts: NDArray[np.int32],
-    ) -> None:
-        """Replace some rows; the reverse of `load`."""
+    def store(self, index: NDArray[np.int64], block: SparseBlock) -> None:
+        """Replace some rows by those of a block; the reverse of `load`."""
+        counts = block.counts
         total = int(counts.sum())
         if self._end + total > len(self.classes):  # there may be too little room
             needed = int(counts[counts > self.capacities[index]].sum())
             if self._end + needed > len(self.classes):
                 self._pack(total)  # capacities become counts, so that all rows may have to move
-        block = SparseBlock(classes, values, counts)
         self._end = store_rows(index, block, self.table(), self.capacities, self._end)
 
     def table(self) -> DualTable:

@@ -153,14 +153,14 @@ class TopKAscent(Ascent):
             X, index, labels = chunk.X[block], chunk.index[block], chunk.labels[block]
             S = self.space.score(chunk, number, block, pool)
             counts, n_changed = self._counts[: len(X)], self._n_changed[: len(X)]
-            self.duals.load(index, self._classes, self._values, counts)
             variables = SparseBlock(self._classes, self._values, counts)
+            self.duals.load(index, variables)
             changes = SparseBlock(self._changed, self._steps, n_changed)
             self._add_gap_sums(S, labels, variables, chunk.start + block.start)
             gram = self.space.gram(chunk, number, block, index)
             step_topk(gram, labels, S, variables, changes, self._setting)
-            self.duals.store(index, self._classes, self._values, counts)
-            self.space.add(X, index, self._changed, self._steps, n_changed)
+            self.duals.store(index, variables)
+            self.space.add(X, index, changes)
 
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Set the weights to those of the variables; return the primal and dual values."""

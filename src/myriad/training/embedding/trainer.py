@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from myriad.errors import InputError, WorkError
+from myriad.errors import WorkError
 from myriad.models.embedding import EmbeddingModel
 from myriad.objectives import DISCRIMINANTS
 from myriad.parallel import ThreadPool
@@ -37,6 +37,7 @@ from myriad.training.engine.chunks import Chunk, ChunkLayout, read_chunks
 from myriad.training.engine.scores import score_block, share
 from myriad.training.engine.shards import class_shards
 from myriad.training.engine.targets import RowLabels
+from myriad.training.trainer import pack_state, unpack_state
 from myriad.training.validation import ModelRanker, count_block_rows
 
 ADAGRAD = {False: FIXED_STEP, True: BY_GRADIENTS, "count": BY_COUNTS}
@@ -254,19 +255,15 @@ class Embedding:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays for a checkpoint; structured arrays as bytes."""
-        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
-        return {
-            name: array.view(np.uint8) if array.dtype.names else array
-            for name, array in arrays.items()
-        }
+        return pack_state(self._arrays())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays that `state` returned."""
-        for name in self._changing:
-            mine, kept = getattr(self, name), arrays.get(name.strip("_"))
-            if kept is None or kept.nbytes != mine.nbytes:
-                raise InputError("The checkpoint does not fit this training: delete it.")
-            mine[...] = kept.view(mine.dtype).reshape(mine.shape)
+        unpack_state(arrays, self._arrays())
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training changes, by their names in a checkpoint."""
+        return {name.strip("_"): getattr(self, name) for name in self._changing}
 
 
 def draw_signs(dim: int, n_features: int, seed: int) -> NDArray[np.int8]:

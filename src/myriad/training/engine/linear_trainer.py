@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.errors import InputError
 from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.store import Rows
@@ -24,7 +23,7 @@ from myriad.training.engine.scores import Scorer, rank_range
 from myriad.training.engine.shards import scored_shards
 from myriad.training.optimiser import PLAIN_SGD, OptimiserOptions, begins_window
 from myriad.training.settings import Setting
-from myriad.training.trainer import Weights, overflow
+from myriad.training.trainer import Weights, overflow, pack_state, unpack_state
 from myriad.training.validation import count_block_rows, rank_ranges
 
 CHECKED_BYTES = 4 << 20
@@ -257,27 +256,16 @@ class LinearTrainer(ABC):
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the arrays for a checkpoint; structured arrays as bytes."""
-        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
-        if self.rates is not None:
-            arrays["rates"] = self.rates.squares
-        return {
-            name: array.view(np.uint8) if array.dtype.names else array
-            for name, array in arrays.items()
-            if array.size
-        }
+        return pack_state(self._arrays())
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Restore the arrays that `state` returned."""
-        mine = {name.strip("_"): getattr(self, name) for name in self._changing}
-        if self.rates is not None:
-            mine["rates"] = self.rates.squares
-        for name, array in mine.items():
-            kept = arrays.get(name)
-            if array.size == 0:
-                continue
-            if kept is None or kept.nbytes != array.nbytes:
-                raise InputError("The checkpoint does not fit this training: delete it.")
-            array[...] = kept.view(array.dtype).reshape(array.shape)
+        unpack_state(arrays, self._arrays())
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that training changes, by their names in a checkpoint."""
+        arrays = {name.strip("_"): getattr(self, name) for name in self._changing}
+        return arrays if self.rates is None else arrays | {"rates": self.rates.squares}
 
     def begin_from(self, W: NDArray[Any], b: NDArray[Any]) -> None:
         """Start every setting from the given weights instead of zero."""

@@ -8,7 +8,6 @@ holds a value for each pair.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from myriad.errors import InputError
 from myriad.parallel import ThreadPool
 from myriad.store import Rows
-from myriad.training.dual.ascent import Certificate, DualTrainer
+from myriad.training.dual.ascent import DualTrainer
 from myriad.training.engine.shards import class_shards
 
 RANGE_BYTES = 16 << 20
@@ -61,16 +60,6 @@ class PairTrainer(DualTrainer):
     def weights(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return weights and biases as they were last certified."""
         return self._certified[:, :-1], self.bias * self._certified[:, -1]
-
-    def certify(self, pool: ThreadPool) -> Certificate:
-        """Compute weights and certificate from the variables, and keep both; return the latter."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            self.certificate = self._certify(pool)
-        return self.certificate
-
-    @abstractmethod
-    def _certify(self, pool: ThreadPool) -> Certificate:
-        """Set the weights to those of the variables; return the primal and dual values."""
 
     def score(self, W: NDArray[Any], pool: ThreadPool, dtype: Any = np.float32) -> NDArray[Any]:
         """Return the scores (n_rows, n_classes) of all pairs."""
