@@ -13,7 +13,7 @@ from myriad.models import HeldScores
 from myriad.store import CentredRows, Rows, feature_means
 from myriad.training import METHODS
 from myriad.training.automatic.folds import Judge, draw_folds
-from myriad.training.automatic.method import correct_priors, log_priors
+from myriad.training.automatic.priors import correct_priors, log_priors
 from myriad.training.calibrating import score_held
 from myriad.training.context import Context
 from myriad.training.dual.method import DualMethod

@@ -24,11 +24,10 @@ from myriad.models.calibration.held_scores import MOST_ROWS, HeldScores
 from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.automatic.families import FAMILIES
-from myriad.training.automatic.folds import Judge
-from myriad.training.automatic.method import Choice, correct_priors, log_priors
+from myriad.training.automatic.method import Choice
+from myriad.training.automatic.priors import correct_priors, find_prior_weight, log_priors
 from myriad.training.automatic.trials import Fold, FoldModels, Problem
 from myriad.training.context import RunningContext
-from myriad.training.search import smooth
 from myriad.training.validation import count_block_rows, cut_ranges
 
 ENOUGH_TO_CALIBRATE = 1200
@@ -40,8 +39,6 @@ MOST_RATIO = 3.0
 """Maximum ratio of numbers of rows for which the change is extrapolated."""
 UNCHANGED_ROWS = 50
 """The estimated change is reduced as if so many further held-out rows had shown none."""
-PRIOR_PARTS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
-"""Weights of the priors of classes that are tried, in units of the deviation of scores."""
 
 
 def score_chosen(
@@ -65,12 +62,7 @@ def score_chosen(
         # Where classes with few rows count as much as others, all rows are needed.
         if not problem.judge.by_class:
             problem = replace(problem, folds=problem.first_folds(ENOUGH_TO_CALIBRATE))
-        title = "Cross-validation: chosen settings"
-        with running.progress.step(title, len(problem.folds), "folds") as advance:
-            models = []
-            for fold in problem.folds:
-                models.append(train_chosen(choice, fold.train, problem, running))
-                advance(1)
+        models = train_folds(choice, problem, running)
     scores = score_folds(models, problem.folds)
     priors = np.zeros(problem.n_classes)
     if problem.judge.by_class:
@@ -79,6 +71,16 @@ def score_chosen(
         models = [correct_priors(model, choice.prior_weight, priors) for model in models]
         scores = score_folds(models, problem.folds)
     return choice, scores.scaled(1.0 / predict_change(choice, scores, priors, problem, running))
+
+
+def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
+    """Return models of the chosen candidate, each without the held-out rows of a fold."""
+    title, models = "Cross-validation: chosen settings", []
+    with running.progress.step(title, len(problem.folds), "folds") as advance:
+        for fold in problem.folds:
+            models.append(train_chosen(choice, fold.train, problem, running))
+            advance(1)
+    return models
 
 
 def train_chosen(
@@ -143,18 +145,3 @@ def draw_half(labels: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:
     counts = np.bincount(labels[order])
     positions = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.sort(order[2 * positions < counts[labels[order]]])
-
-
-def find_prior_weight(held: HeldScores, priors: NDArray[np.float64], judge: Judge) -> float:
-    """Return how much of the logarithm of a class's share of rows to subtract from its score.
-
-    Balanced training still ranks classes with few rows too low. The weight is the one with the best
-    mean class accuracy on held-out rows, smoothed over its neighbours.
-    """
-    unit, scores = float(held.scores.std()), []
-    rows = np.arange(len(held.labels))
-    for part in PRIOR_PARTS:
-        corrected = held.scores - part * unit * priors[held.classes]
-        guesses = held.classes[rows, corrected.argmax(axis=1)]
-        scores.append(judge.score(guesses == held.labels))
-    return float(f"{PRIOR_PARTS[int(np.argmax(smooth(scores)))] * unit:.3g}")

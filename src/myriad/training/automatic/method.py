@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from myriad.models import HeldScores, LinearModel, Model
+    from myriad.models import HeldScores
     from myriad.store import Rows
     from myriad.training.engine.span import Span
 
@@ -138,6 +138,8 @@ class Automatic(CentringMethod):
                 choice, held, drawn, train, val, n_classes, context
             )
         if choice.prior_weight:
+            from myriad.training.automatic.priors import correct_priors, log_priors
+
             priors = log_priors(train.labels, n_classes)
             model = correct_priors(fitted.model, choice.prior_weight, priors)
             settings = fitted.settings | {"prior_weight": choice.prior_weight}
@@ -323,22 +325,3 @@ def load_small(rows: Rows) -> Rows:
     if 4 * rows.n_rows * rows.dim > LOADED_BYTES:
         return rows
     return with_features(rows.read(range(rows.n_rows)), rows)
-
-
-def log_priors(labels: NDArray[np.int32], n_classes: int) -> NDArray[np.float64]:
-    """Return the logarithm of the number of rows of each class, relative to its mean."""
-    import numpy as np
-
-    counts = np.maximum(np.bincount(labels[labels >= 0], minlength=n_classes), 1)
-    logarithms = np.log(counts)
-    return logarithms - logarithms.mean()
-
-
-def correct_priors(model: Model, weight: float, priors: NDArray[np.float64]) -> LinearModel:
-    """Return a linear model with `weight` times the priors subtracted from its biases."""
-    import numpy as np
-
-    from myriad.models import LinearModel
-
-    assert isinstance(model, LinearModel)
-    return LinearModel(model.weights, (model.biases - weight * priors).astype(np.float32))
