@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,18 +37,23 @@ class Epochs:
     objective : what is trained.
     classes, dim : the shape of the weights.
     beta : negatives for each positive of ``ovr``, else None.
+    negatives : wrong classes drawn for each row of ``softmax``; None for all.
     """
 
     objective: str
     classes: int
     dim: int
     beta: float | None = None
+    negatives: int | None = None
 
     @property
     def cost(self) -> EpochCost:
         """The cost of an epoch, as stated by the method."""
-        method = SGD(objective=self.objective, beta=self.beta)
-        return method.cost(self.classes, self.dim)
+        return self.method().cost(self.classes, self.dim)
+
+    def method(self, **options: Any) -> SGD:
+        """Return the method, with further options."""
+        return SGD(objective=self.objective, beta=self.beta, negatives=self.negatives, **options)
 
     @property
     def kind(self) -> str:
@@ -90,7 +96,9 @@ def measure_speed(
     return pace
 
 
-def time_epochs(epochs: Epochs, threads: int) -> float:
+def time_epochs(
+    epochs: Epochs, threads: int, *, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """Return the multiply-adds per second of epochs on a number of threads.
 
     Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
@@ -98,16 +106,16 @@ def time_epochs(epochs: Epochs, threads: int) -> float:
     the speed is that of the faster epochs.
     """
     rows = draw_rows(epochs)
-    method = SGD(objective=epochs.objective, eta=STEP, beta=epochs.beta)
+    method = epochs.method(eta=STEP)
     taken: list[float] = []
     with open_threads(threads) as pool:
         while sum(taken) < SECONDS:
             trainer = make_trainer(method, [Setting(STEP, epochs.beta)], rows, epochs.classes, 1.0)
             seen = []
             for _ in range(1 + TIMED):
-                began = time.perf_counter()
+                began = clock()
                 trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
-                seen.append(time.perf_counter() - began)
+                seen.append(clock() - began)
             taken += seen[1:]
     return rows.n_rows * epochs.work / float(np.quantile(taken, 0.25))
 
