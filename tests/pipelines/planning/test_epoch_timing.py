@@ -15,7 +15,6 @@ from myriad.pipelines.planning.epoch_timing import (
     time_epochs,
 )
 from myriad.pipelines.planning.machine import write_cached
-from myriad.training import SGD
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
 
@@ -28,6 +27,9 @@ from myriad.training.sgd.fitting import make_trainer
         (Epochs("ovr", 100, 10, math.inf), "dense", 1000),
         (Epochs("multiclass", 100, 10), "multiclass", 1000),
         (Epochs("ranking", 100, 10), "ranking", 20),
+        (Epochs("softmax", 100, 10), "softmax", 1000),
+        (Epochs("softmax", 100, 10, negatives=7), "softmax, sampled", 80),
+        (Epochs("softmax", 100, 10, negatives=700), "softmax, sampled", 1000),
     ],
 )
 def test_what_is_multiplied(epochs, kind, work):
@@ -42,13 +44,13 @@ def test_what_is_multiplied(epochs, kind, work):
         Epochs("ovr", 100, 32, 9.0),
         Epochs("ovr", 100, 32, math.inf),
         *(Epochs(objective, 100, 32) for objective in JOINT_OBJECTIVES),
+        Epochs("softmax", 100, 32, negatives=7),
     ],
-    ids=lambda epochs: f"{epochs.objective} {epochs.beta}",
+    ids=lambda epochs: f"{epochs.kind} {epochs.beta}",
 )
 def test_chunks_are_those_of_the_trainer(epochs):
     rows = draw_rows(epochs)
-    method = SGD(objective=epochs.objective, beta=epochs.beta)
-    trainer = make_trainer(method, [Setting(0.1, epochs.beta)], rows, epochs.classes, 1.0)
+    trainer = make_trainer(epochs.method(), [Setting(0.1, epochs.beta)], rows, epochs.classes, 1.0)
     trainer._begin_epoch(0)
     layout, stated = trainer._layout, epochs.cost.layout
     assert stated.block == layout.block == trainer.block
@@ -62,6 +64,9 @@ def test_large_weights_are_made_small_and_stay_of_their_kind(beta):
     small = large.shrink()
     assert small.classes * small.dim <= MOST_NUMBERS
     assert small.kind == large.kind
+    chunk = large.cost.layout.count_rows(large.dim)
+    if small.kind == "sampled":  # a class is then drawn as often in a chunk as in the job
+        assert small.cost.layout.count_rows(small.dim) == chunk
     assert small.count_rows() * small.dim <= MOST_NUMBERS
     web = Epochs("warp", 96_812, 1024).shrink()
     assert web.dim == 1024

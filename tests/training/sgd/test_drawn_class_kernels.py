@@ -78,6 +78,24 @@ def test_rows_left_where_they_lie_give_the_weights_of_copied_ones(objective):
         assert trained.V.tobytes() == zero_copy.V.tobytes()
 
 
+def test_sampled_softmax_resumes_from_a_checkpoint():
+    rows, setting = make_rows(), Setting(0.05, lam=0.01)
+    options = {"objective": "softmax", "negatives": 7, "bias_rate": 0.1}
+    optimiser = OptimiserOptions(average=True, adagrad="class")
+    whole = train(rows, setting, optimiser=optimiser, **options)
+    halves = [
+        Joint([setting], N_CLASSES, rows.dim, dtype=rows.dtype, optimiser=optimiser, **options)
+        for _ in range(2)
+    ]
+    with open_threads(1) as pool:
+        for epoch, trainer in enumerate(halves):
+            if epoch:
+                trainer.restore(halves[0].state())
+                trainer.epoch = epoch
+            trainer.run_epoch(rows, seed=SEED, pool=pool, advance=lambda n: None)
+    assert halves[1].weights()[0].tobytes() == whole.weights()[0].tobytes()
+
+
 def test_softmax_with_all_negatives_drawn_is_softmax():
     rows, setting = make_rows(), Setting(0.05, lam=0.01)
     drawn = train(rows, setting, objective="softmax", negatives=2 * N_CLASSES)

@@ -18,8 +18,9 @@ from myriad.training.engine.chunks import EpochCost
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
 
-MOST_DIM, MOST_NUMBERS = 8192, 1 << 24
-"""Most features of a row, and most numbers of all weights or of all rows, in a timed epoch."""
+MOST_DIM, MOST_NUMBERS, FEWEST_CLASSES = 8192, 1 << 24, 64
+"""Most features of a row where they may be reduced, most numbers of all weights or of all rows, and
+fewest classes for which features may stay, in a timed epoch."""
 PRODUCTS = 8e9
 """Multiply-adds of an epoch that is long enough to be timed."""
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
@@ -66,8 +67,15 @@ class Epochs:
         return self.cost.multiply_adds
 
     def shrink(self) -> Epochs:
-        """Return epochs of the same kind that are small enough to be timed."""
-        dim = min(self.dim, MOST_DIM)
+        """Return epochs of the same kind that are small enough to be timed.
+
+        Without a product of blocks, weights are read from memory for each row. Then features are
+        not reduced: with fewer of them, chunks would have more rows, and the weights of a class
+        would be read once for several.
+        """
+        dim = self.dim
+        if self.cost.layout.grams or dim > MOST_NUMBERS // FEWEST_CLASSES:
+            dim = min(dim, MOST_DIM)
         classes = min(self.classes, max(2, MOST_NUMBERS // dim))
         beta = self.beta
         if beta is not None and classes < self.classes:  # the share of classes stays the same
@@ -96,16 +104,14 @@ def measure_speed(
     return pace
 
 
-def time_epochs(
-    epochs: Epochs, threads: int, *, clock: Callable[[], float] = time.perf_counter
-) -> float:
+def time_epochs(epochs: Epochs, threads: int, *, clock: Callable[[], float] | None = None) -> float:
     """Return the multiply-adds per second of epochs on a number of threads.
 
     Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
     updates. Other load on the machine slows down a few seconds far more than hours of training, so
     the speed is that of the faster epochs.
     """
-    rows = draw_rows(epochs)
+    rows, clock = draw_rows(epochs), clock or time.perf_counter
     method = epochs.method(eta=STEP)
     taken: list[float] = []
     with open_threads(threads) as pool:

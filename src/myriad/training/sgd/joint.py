@@ -151,8 +151,10 @@ class Joint(LinearTrainer):
         **more: Any,
     ) -> None:
         self.objective = JOINT_OBJECTIVES[objective]
+        is_drawn = objective in DRAWN_OBJECTIVES or negatives is not None
         if block is None:
-            block = self.SOFTMAX_BLOCK if self.objective == SOFTMAX else self.BLOCK
+            dense = self.objective == SOFTMAX and not is_drawn
+            block = self.SOFTMAX_BLOCK if dense else self.BLOCK
         super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         shape = len(self.settings), n_classes
         self._biases = np.zeros(shape)
@@ -164,7 +166,6 @@ class Joint(LinearTrainer):
         self._harmonic = make_harmonic(n_classes)
         choice = make_records(len(self.settings), self.objective, warp, n_classes, k)
         self._records = self._fill_records(choice, bias_rate, schedule, gain)
-        is_drawn = objective in DRAWN_OBJECTIVES or negatives is not None
         if sampled is None:
             sampled = is_drawn
         if sampled and not is_drawn and objective != "warp":
