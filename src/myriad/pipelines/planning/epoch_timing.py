@@ -21,6 +21,8 @@ from myriad.training.sgd.fitting import make_trainer
 MOST_DIM, MOST_NUMBERS, FEWEST_CLASSES = 8192, 1 << 24, 64
 """Most features of a row where they may be reduced, most numbers of all weights or of all rows, and
 fewest classes for which features may stay, in a timed epoch."""
+MOST_READ = 1 << 26
+"""Most numbers of all weights where they are read for each row."""
 PRODUCTS = 8e9
 """Multiply-adds of an epoch that is long enough to be timed."""
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
@@ -69,14 +71,14 @@ class Epochs:
     def shrink(self) -> Epochs:
         """Return epochs of the same kind that are small enough to be timed.
 
-        Without a product of blocks, weights are read from memory for each row. Then features are
-        not reduced: with fewer of them, chunks would have more rows, and the weights of a class
-        would be read once for several.
+        Without a product of blocks, weights are read from memory for each row. They are then too
+        large for the caches, as those of the job are. Features are not reduced: with fewer of them,
+        chunks would have more rows, and the weights of a class would be read once for several.
         """
-        dim = self.dim
+        dim, most = self.dim, MOST_READ
         if self.cost.layout.grams or dim > MOST_NUMBERS // FEWEST_CLASSES:
-            dim = min(dim, MOST_DIM)
-        classes = min(self.classes, max(2, MOST_NUMBERS // dim))
+            dim, most = min(dim, MOST_DIM), MOST_NUMBERS
+        classes = min(self.classes, max(2, most // dim))
         beta = self.beta
         if beta is not None and classes < self.classes:  # the share of classes stays the same
             beta = max(0.5, (1 + beta) * classes / self.classes - 1)
@@ -131,7 +133,8 @@ def draw_rows(epochs: Epochs) -> ArrayRows:
     random = np.random.default_rng(0)
     n_rows = epochs.count_rows()
     labels = random.integers(epochs.classes, size=n_rows)
-    X = random.standard_normal((epochs.classes, epochs.dim), dtype=np.float32)[labels]
+    means = random.standard_normal((min(epochs.classes, n_rows), epochs.dim), dtype=np.float32)
+    X = means[labels % len(means)]
     X += 2 * random.standard_normal(X.shape, dtype=np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     return ArrayRows(X, labels, [str(c) for c in range(epochs.classes)])
