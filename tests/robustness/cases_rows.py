@@ -282,7 +282,7 @@ ROW_CASES = [
         "export: unknown weights",
         "export model --out o --weights int9",
         2,
-        "--weights must be float16 or int8, not 'int9'. Did you mean int8?",
+        "--weights must be float16 or int8, not 'int9'. Did you mean 'int8'?",
         lambda h, r: copy(r / "model", h / "model"),
     ),
     Case(
