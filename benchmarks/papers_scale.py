@@ -48,7 +48,7 @@ from myriad.training.optimiser import OptimiserOptions
 from myriad.training.settings import mean_square
 from myriad.training.sgd.fitting import Task
 
-PLANE, SPREADS, NOISE = 64, (1.0, 0.7, 0.5), 0.5
+PLANE, SPREADS, NOISE = 64, (1.0, 0.7, 0.7), 0.5
 """Dimensions in which the means of classes lie; how far the nodes of each level of the tree are
 from their parents, as a multiple of how far rows are from the means of their classes; and the norm
 of noise in all dimensions, as a part of that of a row."""
