@@ -52,7 +52,7 @@ PLANE, SPREADS, NOISE = 64, (1.0, 0.7, 0.7), 0.5
 """Dimensions in which the means of classes lie; how far the nodes of each level of the tree are
 from their parents, as a multiple of how far rows are from the means of their classes; and the norm
 of noise in all dimensions, as a part of that of a row."""
-OWN, GROUP, SIBLINGS = 0.06, 0.1, 20
+OWN, GROUP, SIBLINGS = 0.1, 0.1, 20
 """Parts of the bytes of a coded row that are those of its class and of its group of classes."""
 NEGATIVES, EMBEDDING, MARGIN = 64, 192, 0.1
 ETAS = {"ovr": 1.0, "softmax": 3.0}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -29,6 +30,8 @@ FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
 SECONDS, TIMED = 0.9, 3
 """How long epochs are timed, and how many after the first of a training."""
 STEP = 0.3
+DRAWS = 10
+"""Rows of each class, positives and negatives, before epochs of one-vs-rest are timed."""
 
 
 @dataclass(frozen=True)
@@ -110,21 +113,26 @@ def time_epochs(epochs: Epochs, threads: int, *, clock: Callable[[], float] | No
     """Return the multiply-adds per second of epochs on a number of threads.
 
     Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
-    updates. Other load on the machine slows down a few seconds far more than hours of training, so
+    updates. Only the first negatives of a class all change its weights: epochs of one-vs-rest are timed
+    after some of them. Other load on the machine slows down a few seconds far more than hours of training, so
     the speed is that of the faster epochs.
     """
     rows, clock = draw_rows(epochs), clock or time.perf_counter
     method = epochs.method(eta=STEP)
     taken: list[float] = []
+    before = 1
+    if epochs.beta is not None:
+        drawn = rows.n_rows * epochs.work / (epochs.dim * epochs.classes)
+        before = max(before, math.ceil(DRAWS / drawn))
     with open_threads(threads) as pool:
         while sum(taken) < SECONDS:
             trainer = make_trainer(method, [Setting(STEP, epochs.beta)], rows, epochs.classes, 1.0)
             seen = []
-            for _ in range(1 + TIMED):
+            for _ in range(before + TIMED):
                 began = clock()
                 trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
                 seen.append(clock() - began)
-            taken += seen[1:]
+            taken += seen[before:]
     return rows.n_rows * epochs.work / float(np.quantile(taken, 0.25))
 
 
