@@ -298,7 +298,7 @@ def train(slices: Slices, folder: Path, job: Job, store: Store, epochs: int, thr
     return True
 
 
-def expect(job: Job, n_rows: int, threads: int) -> dict[str, float]:
+def expect(job: Job, n_rows: int, threads: int) -> dict[str, dict[str, float]]:
     """Return the seconds of an epoch of each objective of SGD, expected as ``myriad plan`` does.
 
     On one thread, in processor time: other work on the machine would make a timed epoch slower.
@@ -320,16 +320,19 @@ def expect(job: Job, n_rows: int, threads: int) -> dict[str, float]:
     return {"expected": expected}
 
 
-def fit(files: list[Path], n_rows: int) -> dict[str, Any]:
-    """Return the time of an epoch by the number of rows, and what follows for `n_rows`."""
+def fit(files: list[Path], job: Job, n_rows: int) -> dict[str, Any]:
+    """Return the time of an epoch by the number of rows, and what follows for `n_rows`.
+
+    The time that ``plan`` expects is measured again, on one thread.
+    """
     results = sorted(map(read_json, files), key=lambda found: found["rows"])
     first = "ovr, epoch 1"
     sizes = np.array([found["rows"] for found in results], float)
     taken = np.array([found["steps"][first]["processor"] for found in results])
-    planned = np.array([found["steps"]["plan"]["expected"]["ovr"] for found in results])
+    planned_hours = expect(job, n_rows, 1)["expected"]["ovr"] / 3600
+    planned = np.round(planned_hours * 3600 / n_rows * sizes, 2)
     slope, constant = np.polyfit(sizes, taken, 1)
     smaller = np.polyval(np.polyfit(sizes[:-1], taken[:-1], 1), sizes[-1])
-    by_plan = planned / sizes * n_rows
     return {
         "rows": sizes.astype(int).tolist(),
         "seconds": taken.tolist(),
@@ -341,7 +344,7 @@ def fit(files: list[Path], n_rows: int) -> dict[str, Any]:
         "largest_from_smaller_over_measured": round(smaller / taken[-1], 3),
         "extrapolated_rows": n_rows,
         "extrapolated_hours": round((slope * n_rows + constant) / 3600, 2),
-        "planned_hours": np.round(by_plan / 3600, 2).tolist(),
+        "planned_hours": round(planned_hours, 2),
     }
 
 
@@ -359,14 +362,14 @@ def main() -> None:
     parser.add_argument("--fit", type=Path, nargs="+", help="results of several sizes")
     parser.add_argument("--out", type=Path, help="a JSON file to write")
     options = parser.parse_args()
+    known = JOBS[options.job]
     if options.fit:
-        found = {**describe_run(), "job": options.job, **fit(options.fit, options.rows)}
+        found = {**describe_run(), "job": options.job, **fit(options.fit, known, options.rows)}
         print(json.dumps(found, indent=1))
         write_results(options.out, found)
         return
     if options.work is None:
         parser.error("State --work, a folder that calls share.")
-    known = JOBS[options.job]
     job = replace(
         known,
         classes=options.classes or known.classes,

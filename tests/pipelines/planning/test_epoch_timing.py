@@ -63,16 +63,15 @@ def test_chunks_are_those_of_the_trainer(epochs):
 def test_large_weights_are_made_small_and_stay_of_their_kind(beta):
     large = Epochs("ovr", 10_184, 131_072, beta)
     small = large.shrink()
-    assert small.classes * small.dim <= (MOST_READ if small.kind == "sampled" else MOST_NUMBERS)
+    assert small.classes * small.dim <= MOST_NUMBERS
     assert small.kind == large.kind
-    chunk = large.cost.layout.count_rows(large.dim)
-    if small.kind == "sampled":  # a class is then drawn as often in a chunk as in the job
-        assert small.cost.layout.count_rows(small.dim) == chunk
     assert small.count_rows() * small.dim <= MOST_NUMBERS
     web = Epochs("warp", 96_812, 1024).shrink()
     assert web.dim == 1024
     assert web.beta is None
     assert web.count_rows() >= 2 * web.cost.layout.count_rows(1024)
+    drawn = Epochs("softmax", 96_812, 1024, negatives=64).shrink()
+    assert MOST_NUMBERS < drawn.classes * drawn.dim <= MOST_READ
 
 
 def test_features_without_end_leave_some_rows():

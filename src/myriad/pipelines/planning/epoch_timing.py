@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,19 +18,15 @@ from myriad.training.engine.chunks import EpochCost
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
 
-MOST_DIM, MOST_NUMBERS, FEWEST_CLASSES = 8192, 1 << 24, 64
-"""Most features of a row where they may be reduced, most numbers of all weights or of all rows, and
-fewest classes for which features may stay, in a timed epoch."""
-MOST_READ = 1 << 26
-"""Most numbers of all weights where they are read for each row."""
+MOST_DIM, MOST_NUMBERS, MOST_READ = 8192, 1 << 24, 1 << 26
+"""Most features of a row, most numbers of all weights or of all rows, and of all weights where each
+row reads those of its own draws, in a timed epoch."""
 PRODUCTS = 8e9
 """Multiply-adds of an epoch that is long enough to be timed."""
 FEWEST_CHUNKS, MOST_CHUNKS = 2, 16
 SECONDS, TIMED = 0.9, 3
 """How long epochs are timed, and how many after the first of a training."""
 STEP = 0.3
-DRAWS = 10
-"""Rows of each class, positives and negatives, before epochs of one-vs-rest are timed."""
 
 
 @dataclass(frozen=True)
@@ -74,13 +69,11 @@ class Epochs:
     def shrink(self) -> Epochs:
         """Return epochs of the same kind that are small enough to be timed.
 
-        Without a product of blocks, weights are read from memory for each row. They are then too
-        large for the caches, as those of the job are. Features are not reduced: with fewer of them,
-        chunks would have more rows, and the weights of a class would be read once for several.
+        Where each row reads the weights of its own draws, these are too large for the caches, as
+        those of the job are.
         """
-        dim, most = self.dim, MOST_READ
-        if self.cost.layout.grams or dim > MOST_NUMBERS // FEWEST_CLASSES:
-            dim, most = min(dim, MOST_DIM), MOST_NUMBERS
+        by_row = not self.cost.layout.grams and self.beta is None
+        dim, most = min(self.dim, MOST_DIM), MOST_READ if by_row else MOST_NUMBERS
         classes = min(self.classes, max(2, most // dim))
         beta = self.beta
         if beta is not None and classes < self.classes:  # the share of classes stays the same
@@ -113,26 +106,21 @@ def time_epochs(epochs: Epochs, threads: int, *, clock: Callable[[], float] | No
     """Return the multiply-adds per second of epochs on a number of threads.
 
     Training restarts after a few epochs, because so few rows are soon fitted and then cause no more
-    updates. Only the first negatives of a class all change its weights: epochs of one-vs-rest are timed
-    after some of them. Other load on the machine slows down a few seconds far more than hours of training, so
+    updates. Other load on the machine slows down a few seconds far more than hours of training, so
     the speed is that of the faster epochs.
     """
     rows, clock = draw_rows(epochs), clock or time.perf_counter
     method = epochs.method(eta=STEP)
     taken: list[float] = []
-    before = 1
-    if epochs.beta is not None:
-        drawn = rows.n_rows * epochs.work / (epochs.dim * epochs.classes)
-        before = max(before, math.ceil(DRAWS / drawn))
     with open_threads(threads) as pool:
         while sum(taken) < SECONDS:
             trainer = make_trainer(method, [Setting(STEP, epochs.beta)], rows, epochs.classes, 1.0)
             seen = []
-            for _ in range(before + TIMED):
+            for _ in range(1 + TIMED):
                 began = clock()
                 trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda n: None)
                 seen.append(clock() - began)
-            taken += seen[before:]
+            taken += seen[1:]
     return rows.n_rows * epochs.work / float(np.quantile(taken, 0.25))
 
 
