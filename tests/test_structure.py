@@ -36,7 +36,7 @@ PARTS = {
     "models": [
         "ranking screening",
         "calibration",
-        "model linear merged coded factored cells embedding neighbours class_weights",
+        "model linear rounded merged coded factored cells embedding neighbours class_weights",
         "class_pictures folder",
         "decisions explanations onnx_graph",
     ],

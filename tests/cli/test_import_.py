@@ -34,6 +34,12 @@ def test_import_train_predict_evaluate_export(rows, tmp_path, capsys):
     assert measured["n"] == 300
     assert measured["top1"] == pytest.approx(100 * np.mean(right))
     assert measured["top1"] > 90
+    for precision, within in (("float16", 0.5), ("int8", 2.0)):
+        small = tmp_path / precision
+        found = call_json(capsys, "export", model, "--out", small, "--weights", precision)
+        assert found["bytes"] < found["bytes_before"]
+        again = call_json(capsys, "evaluate", small, X, "--labels", y)
+        assert again["top1"] == pytest.approx(measured["top1"], abs=within)
     exported = call_json(capsys, "export", store, "--out", tmp_path / "o")
     assert exported["rows"] == 300
     again = [tmp_path / "o" / "rows.npy", "--labels", tmp_path / "o" / "rows.parquet"]

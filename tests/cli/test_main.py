@@ -165,3 +165,17 @@ def test_starts_as_a_module_and_refuses_an_unknown_verb():
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("Error: No such command 'sing'")
+
+
+def test_python_does_not_look_for_garbage_as_it_ends():
+    code = (
+        "import atexit, gc\n"
+        "from myriad.cli.main import run\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "import sys; sys.argv = ['myriad', 'info', '--json', '--quiet']\n"
+        "run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "True"

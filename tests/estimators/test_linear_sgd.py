@@ -56,6 +56,17 @@ def test_joint_objectives_find_their_step(digits, objective):
     assert len(found.search_) == 10
 
 
+def test_sampled_softmax_finds_its_learning_rate(digits):
+    X_train, X_test, y_train, y_test = digits
+    options = {"objective": "softmax", "negatives": 4, "scale": False}
+    found = LinearSGD(**options, threads=2).fit(X_train, y_train)
+    assert found.score(X_test, y_test) > 0.92
+    assert len(found.search_) >= 5
+    assert found.settings_["negatives"] == 4
+    again = LinearSGD(**options, eta=found.settings_["eta"], epochs=3, threads=1)
+    assert again.fit(X_train, y_train).settings_["negatives"] == 4
+
+
 def test_softmax_at_its_optimum_agrees_with_scikit_learn(digits):
     X_train, X_test, y_train, _ = digits
     n, lam = len(X_train), 0.01
@@ -118,6 +129,10 @@ def test_works_in_scikit_learns_machinery(digits):
         ({"eta": 1.0, "lam": 2.0}, "eta"),
         ({"epochs": 0}, "epochs"),
         ({"objective": "softmax", "beta": 4}, "beta belongs"),
+        ({"objective": "warp", "negatives": 4}, "negatives belongs"),
+        ({"objective": "softmax", "negatives": 0}, "negatives must be"),
+        ({"objective": "softmax", "negatives": 4, "k": 2}, "negatives"),
+        ({"objective": "softmax", "negatives": 4, "batch": 8}, "negatives"),
         ({"schedule": "wild"}, "schedule"),
         ({"schedule": "lam"}, "lam"),
         ({"schedule": "decay", "t0": 0.0}, "t0"),

@@ -68,6 +68,16 @@ def push(objective, scores, labels, key, options, last):
     if len(labels) == len(scores):  # no wrong class is left
         last[label] = -1
         return coefficients
+    if objective == "softmax" and options.get("negatives"):
+        n_wrong = len(scores) - 1
+        n = min(options["negatives"], n_wrong)
+        start, stride = int(unit(mix(key, 0)) * n_wrong), find_stride(key, n_wrong)
+        drawn = [wrong_class((start + j * stride) % n_wrong, labels) for j in range(n)]
+        shifted = scores[[label, *drawn]] + np.r_[0.0, np.full(n, np.log(n_wrong / n))]
+        p = np.exp(shifted - shifted.max())
+        coefficients[[label, *drawn]] -= p / p.sum()
+        coefficients[label] += 1
+        return coefficients
     if objective == "softmax":
         wrong = [c for c in range(len(scores)) if c != label]
         wrong.sort(key=lambda c: (-scores[c], c))

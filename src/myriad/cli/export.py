@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from myriad.cli.tables import print_facts, print_summary
-from myriad.cli.text import format_seconds
+from myriad.cli.text import format_bytes, format_seconds
 from myriad.cli.verb import Run, verb
 
 if TYPE_CHECKING:
@@ -18,8 +18,16 @@ if TYPE_CHECKING:
 def show(exported: Exported, run: Run) -> None:
     """Print what was exported."""
     words = {"rows": "Rows", "dim": "Features", "classes": "Classes"}
-    facts = {words[name]: value for name, value in exported.facts.items()}
+    found = dict(exported.facts)
+    size, before = found.pop("bytes", None), found.pop("bytes_before", 0)
+    facts: dict[str, object] = {words[name]: value for name, value in found.items()}
+    if size is not None:
+        facts["Size"] = f"{format_bytes(size)}, was {format_bytes(before)}"
     print_facts({**facts, "Time": format_seconds(exported.seconds)})
+    if size is not None:
+        (model,) = exported.files
+        print_summary({"Model": model}, [("myriad", "evaluate", model, "DATA")])
+        return
     print_summary(
         {"ONNX" if path.suffix == ".onnx" else path.name: path for path in exported.files}
     )
@@ -35,7 +43,7 @@ def export(
         Path,
         typer.Option(
             help="For a store the folder to write rows.npy and rows.parquet in, for a model the "
-            ".onnx file.",
+            ".onnx file, or with --weights the model folder.",
             show_default=False,
         ),
     ],
@@ -43,13 +51,17 @@ def export(
         int | None,
         typer.Option("-k", "--top", min=1, help="Number of labels that the ONNX graph returns."),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Write a model folder with weights in float16 or int8."),
+    ] = None,
     *,
     run: Run,
 ) -> Exported:
-    """Write a store as .npy and Parquet, or a model as ONNX.
+    """Write a store as .npy and Parquet, or a model as ONNX or with smaller weights.
 
     Example: myriad export birds --out birds.onnx
     """
     from myriad.pipelines.stores.exporting import export as work
 
-    return work(source, out, k=k, overwrite=run.overwrite, progress=run.progress)
+    return work(source, out, k=k, weights=weights, overwrite=run.overwrite, progress=run.progress)

@@ -110,6 +110,12 @@ def plan(
         typer.Option(help="Training objective: ovr, multiclass, ranking, warp, softmax or trace."),
     ] = "ovr",
     beta: Annotated[float, typer.Option(help="Negatives per positive of ovr.")] = 64.0,
+    negatives: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Wrong classes drawn for each row of softmax.", show_default="all"
+        ),
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 20,
     workers: Annotated[
         str | None,
@@ -178,6 +184,7 @@ def plan(
         extracting=extracting(),
         objective=objective,
         beta=beta,
+        negatives=negatives,
         epochs=epochs,
         workers=1 if len(counts) > 1 else (*counts, run.threads)[0],
     )

@@ -32,6 +32,8 @@ class LinearSGD(LinearRowsClassifier):
     loss : for ``ovr``: ``"hinge"``, ``"logistic"``, ``"squared"`` or ``"perceptron"``.
     k : for ``softmax``: k of the top-k loss; the k - 1 largest wrong scores are left
         out of the loss (truncated top-k entropy [LHS]), which is then not convex.
+    negatives : for ``softmax``: wrong classes drawn for each row, corrected for their probability
+        (sampled softmax), or ``"all"``.
     beta : for ``ovr``: average number of negatives per positive, ``"all"`` for every row, or
         ``"auto"``.
     eta : learning rate, or ``"auto"``.
@@ -98,6 +100,7 @@ class LinearSGD(LinearRowsClassifier):
         objective: str = "ovr",
         loss: str = "hinge",
         k: int = 1,
+        negatives: int | str = "all",
         beta: float | str = "auto",
         eta: float | str = "auto",
         lam: float | str = 0.0,
@@ -137,6 +140,7 @@ class LinearSGD(LinearRowsClassifier):
         self.objective = objective
         self.loss = loss
         self.k = k
+        self.negatives = negatives
         self.beta = beta
         self.eta = eta
         self.lam = lam

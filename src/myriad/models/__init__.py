@@ -25,6 +25,7 @@ from myriad.models.linear import LinearModel
 from myriad.models.merged import MergedModel
 from myriad.models.model import Model
 from myriad.models.neighbours import NeighboursModel
+from myriad.models.rounded import RoundedModel, round_model
 
 __all__ = [
     "Assignment",
@@ -47,6 +48,7 @@ __all__ = [
     "ModelFolder",
     "NeighboursModel",
     "Rejection",
+    "RoundedModel",
     "RowResults",
     "calibrate",
     "calibrate_labels",
@@ -60,6 +62,7 @@ __all__ = [
     "make_plain",
     "match_rows",
     "read_source",
+    "round_model",
     "save_model",
     "split_labels",
     "weigh_classes",

@@ -118,6 +118,10 @@ class LinearModel(Model, kind="linear"):
         """Return the weights and the bias of a class."""
         return self.weights[label], float(self.biases[label])
 
+    def select(self, classes: NDArray[np.integer]) -> LinearModel:
+        """Return the model of some classes, in this order."""
+        return LinearModel(self.weights[classes], self.biases[classes])
+
     def relabelled(self, labels: Ints) -> Model:
         """Return the model with another label for each class; see `Model.relabelled`."""
         from myriad.models.merged import relabel

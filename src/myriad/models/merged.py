@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +12,13 @@ from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
 
+if TYPE_CHECKING:
+    from myriad.models.rounded import RoundedModel
+
 
 @dataclass(frozen=True, eq=False)
 class MergedModel(Model, kind="merged"):
-    """A linear model some of whose weight vectors have the same label.
+    """A linear model, of rounded weights or not, some of whose vectors have the same label.
 
     The score of a label is the highest of the scores of its vectors. Nothing that was learned is
     lost, which a mean of the vectors would lose where the classes look different.
@@ -25,11 +29,12 @@ class MergedModel(Model, kind="merged"):
     starts : int32 array of shape (n_classes,), the first vector of each label.
     """
 
-    model: LinearModel
+    model: LinearModel | RoundedModel
     starts: Ints
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, LinearModel) or not isinstance(self.starts, np.ndarray):
+        linear = isinstance(self.model, Model) and self.model.kind in ("linear", "rounded")
+        if not linear or not isinstance(self.starts, np.ndarray):
             raise InputError("A model of merged classes needs a linear model and its labels.")
         starts = self.starts
         rising = starts.ndim == 1 and len(starts) > 0 and (np.diff(starts) > 0).all()
@@ -76,14 +81,14 @@ class MergedModel(Model, kind="merged"):
         return replace(self, model=model, starts=np.concatenate([self.starts, added]))
 
 
-def relabel(model: LinearModel, labels: Ints) -> Model:
+def relabel(model: LinearModel | RoundedModel, labels: Ints) -> Model:
     """Return a linear model with a label for each vector; -1 leaves a vector out.
 
     Labels are numbers from 0 on, each of which has a vector.
     """
     order = np.argsort(labels, kind="stable")
     order = order[labels[order] >= 0]
-    chosen = LinearModel(model.weights[order], model.biases[order])
+    chosen = model.select(order)
     _, starts = np.unique(labels[order], return_index=True)
     if len(starts) == len(order):
         return chosen

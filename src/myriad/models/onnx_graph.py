@@ -22,6 +22,7 @@ from myriad.models.coded import CodedModel
 from myriad.models.factored import ChosenModel, FactoredModel, LatentModel
 from myriad.models.folder import ModelFolder
 from myriad.models.linear import LinearModel
+from myriad.models.rounded import RoundedModel
 from myriad.serialisation import flatten, size_of
 from myriad.signatures import Backbone
 from myriad.signatures.networks.sessions import import_onnx
@@ -41,14 +42,14 @@ def build_onnx(folder: ModelFolder, k: int | None = None) -> bytes:
     code = None
     if isinstance(model, CodedModel) and model.rounded:
         code, model = model.code, model.model
-    if isinstance(model, LatentModel) and model.n_latents == 0:
+    if isinstance(model, RoundedModel) or (isinstance(model, LatentModel) and model.n_latents == 0):
         model = model.to_linear()
     if not isinstance(model, LinearModel | FactoredModel | ChosenModel):
         raise InputError(f"A model of the kind {model.kind!r} cannot be exported; linear ones can.")
     recipe = folder.recipe
     if not isinstance(recipe, Backbone) or recipe.views > 1:
         recipe = None  # the file takes rows, which `extract` or `Backbone` make
-    if size_of(whole) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
+    if max(map(size_of, (whole, model))) + (recipe.graph.nbytes if recipe else 0) > MAX_BYTES:
         raise InputError("The model is larger than the 2 GB that an ONNX file can be.")
     onnx = import_onnx()
     metadata: dict[str, Any] = {"classes": folder.class_names}

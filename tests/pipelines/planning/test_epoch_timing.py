@@ -9,13 +9,13 @@ from myriad.objectives import JOINT_OBJECTIVES
 from myriad.pipelines.planning import epoch_timing
 from myriad.pipelines.planning.epoch_timing import (
     MOST_NUMBERS,
+    MOST_READ,
     Epochs,
     draw_rows,
     measure_speed,
     time_epochs,
 )
 from myriad.pipelines.planning.machine import write_cached
-from myriad.training import SGD
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
 
@@ -28,6 +28,9 @@ from myriad.training.sgd.fitting import make_trainer
         (Epochs("ovr", 100, 10, math.inf), "dense", 1000),
         (Epochs("multiclass", 100, 10), "multiclass", 1000),
         (Epochs("ranking", 100, 10), "ranking", 20),
+        (Epochs("softmax", 100, 10), "softmax", 1000),
+        (Epochs("softmax", 100, 10, negatives=7), "softmax, sampled", 80),
+        (Epochs("softmax", 100, 10, negatives=700), "softmax, sampled", 1000),
     ],
 )
 def test_what_is_multiplied(epochs, kind, work):
@@ -42,13 +45,13 @@ def test_what_is_multiplied(epochs, kind, work):
         Epochs("ovr", 100, 32, 9.0),
         Epochs("ovr", 100, 32, math.inf),
         *(Epochs(objective, 100, 32) for objective in JOINT_OBJECTIVES),
+        Epochs("softmax", 100, 32, negatives=7),
     ],
-    ids=lambda epochs: f"{epochs.objective} {epochs.beta}",
+    ids=lambda epochs: f"{epochs.kind} {epochs.beta}",
 )
 def test_chunks_are_those_of_the_trainer(epochs):
     rows = draw_rows(epochs)
-    method = SGD(objective=epochs.objective, beta=epochs.beta)
-    trainer = make_trainer(method, [Setting(0.1, epochs.beta)], rows, epochs.classes, 1.0)
+    trainer = make_trainer(epochs.method(), [Setting(0.1, epochs.beta)], rows, epochs.classes, 1.0)
     trainer._begin_epoch(0)
     layout, stated = trainer._layout, epochs.cost.layout
     assert stated.block == layout.block == trainer.block
@@ -67,6 +70,8 @@ def test_large_weights_are_made_small_and_stay_of_their_kind(beta):
     assert web.dim == 1024
     assert web.beta is None
     assert web.count_rows() >= 2 * web.cost.layout.count_rows(1024)
+    drawn = Epochs("softmax", 96_812, 1024, negatives=64).shrink()
+    assert MOST_NUMBERS < drawn.classes * drawn.dim <= MOST_READ
 
 
 def test_features_without_end_leave_some_rows():

@@ -15,6 +15,7 @@ from myriad.pipelines.planning.plan import LIKE, Job, advise, plan, plan_extract
 
 CORE = Machine(sgemm=4e10, decode=2e9, read=5e8, write=5e8, cores=2, memory=16 << 30)
 PACES = {"dense": 2e10, "sampled": 4e9, "multiclass": 2e10, "ranking": 4e9, "warp": 2e10}
+PACES |= {"softmax": 1e10, "softmax, sampled": 4e9}
 
 
 def measure_speed(passes, threads, **rest):
@@ -72,6 +73,14 @@ def test_few_negatives_cost_little():
     everything = replace(job, beta=math.inf)
     all_of_them = plan_training(everything, CORE, PACES, 1024, 4096, 1)[1].seconds
     assert few < all_of_them / 5
+    softmax = replace(job, objective="softmax")
+    sampled = replace(softmax, negatives=64)
+    seconds = [
+        [step.seconds for step in plan_training(one, CORE, PACES, 1024, 4096, 1)]
+        for one in (sampled, softmax)
+    ]
+    assert seconds[0][0] < seconds[1][0] / 20
+    assert seconds[0][1] < seconds[1][1] / 5
 
 
 def test_extraction_counts_images_and_bytes():
@@ -114,7 +123,15 @@ def test_jobs_of_the_papers_have_their_sizes():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"classes": 1}, {"images": 0}, {"objective": "best"}, {"beta": 0.0}, {"epochs": 0}]
+    "wrong",
+    [
+        {"classes": 1},
+        {"images": 0},
+        {"objective": "best"},
+        {"beta": 0.0},
+        {"negatives": 4},
+        {"epochs": 0},
+    ],
 )
 def test_jobs_that_cannot_be(wrong):
     with pytest.raises(InputError):

@@ -54,6 +54,7 @@ class Job:
     extracting : how images become rows.
     objective : what is trained.
     beta : negatives per positive of ``ovr``.
+    negatives : wrong classes drawn for each row of ``softmax``; None for all.
     epochs : number of epochs.
     workers : cores that do the work; None for those of this machine.
     """
@@ -65,6 +66,7 @@ class Job:
     extracting: ExtractOptions = field(default_factory=ExtractOptions)
     objective: str = "ovr"
     beta: float = 64.0
+    negatives: int | None = None
     epochs: int = 20
     workers: int | None = None
 
@@ -82,6 +84,8 @@ class Job:
             raise InputError(f"--classes must be at least 2, not {self.classes}.")
         if not self.beta > 0:
             raise InputError(f"--beta must be positive, not {self.beta}.")
+        if self.negatives is not None and self.objective != "softmax":
+            raise InputError(f"--negatives belongs to softmax, not to {self.objective}.")
 
 
 @dataclass(frozen=True)
@@ -330,7 +334,8 @@ def _count_chunks(epochs: Epochs) -> float:
 
 
 def _epochs(job: Job, dim: int, beta: float) -> Epochs:
-    return Epochs(job.objective, job.classes, dim, beta if job.objective == "ovr" else None)
+    chosen = beta if job.objective == "ovr" else None
+    return Epochs(job.objective, job.classes, dim, chosen, job.negatives)
 
 
 def _grid(job: Job, dim: int) -> list[Epochs]:

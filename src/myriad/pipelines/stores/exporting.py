@@ -1,23 +1,34 @@
-"""Export a store to files for other tools, or a model to ONNX."""
+"""Export a store to files for other tools, or a model to ONNX or with rounded weights."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from myriad.arrow import pa, pq
-from myriad.errors import InputError
+from myriad.errors import InputError, did_you_mean
 from myriad.files import atomic_write, atomic_writes
-from myriad.models import is_model, load_model
+from myriad.models import (
+    is_model,
+    load_held_scores,
+    load_model,
+    load_pictures,
+    round_model,
+    save_model,
+)
+from myriad.models.folder import CARD
 from myriad.models.onnx_graph import build_onnx
-from myriad.pipelines.outputs import check_file_output, locks_output
+from myriad.models.rounded import LARGEST
+from myriad.pipelines.outputs import check_file_output, check_model_output, locks_output
 from myriad.pipelines.stores.importing import write_header
 from myriad.progress import SILENT, Progress
+from myriad.serialisation import size_of
 from myriad.store import Store, is_store
 from myriad.store.writing import reporting_write_errors
 
@@ -50,6 +61,7 @@ def export(
     out: Path,
     *,
     k: int | None = None,
+    weights: str | None = None,
     overwrite: bool = False,
     progress: Progress = SILENT,
 ) -> Exported:
@@ -58,13 +70,19 @@ def export(
     Parameters
     ----------
     k : how many of the best labels the ONNX graph of a model ranks; None for the scores of all.
+    weights : of `LARGEST`: a model is written as a model folder with weights of this precision.
     """
     if is_store(source):
-        if k is not None:
-            raise InputError(f"--top is for models; {source} is a store.")
+        for option, value in (("--top", k), ("--weights", weights)):
+            if value is not None:
+                raise InputError(f"{option} is for models; {source} is a store.")
         return export_store(source, out, overwrite=overwrite, progress=progress)
     if is_model(source):
-        return export_model(source, out, k=k, overwrite=overwrite)
+        if weights is None:
+            return export_model(source, out, k=k, overwrite=overwrite)
+        if k is not None:
+            raise InputError("--top is for an ONNX file, --weights for a model folder.")
+        return export_rounded(source, out, weights=weights, overwrite=overwrite)
     raise InputError(f"{source} is neither a store nor a model folder.")
 
 
@@ -143,4 +161,35 @@ def export_model(
     with reporting_write_errors(out, resumable=False), atomic_write(out) as beside:
         beside.write_bytes(graph)
     facts = {"dim": folder.model.dim, "classes": len(folder.class_names)}
+    return Exported(source, [out], facts, time.perf_counter() - began)
+
+
+@locks_output()
+def export_rounded(source: Path, out: Path, *, weights: str, overwrite: bool = False) -> Exported:
+    """Write a model folder with the weights of a model in float16 or int8.
+
+    Card, calibration, held-out scores and pictures are those of the model; its report is not
+    copied.
+    """
+    began = time.perf_counter()
+    if weights not in LARGEST:
+        raise InputError(
+            f"--weights must be {' or '.join(LARGEST)}, not {weights!r}."
+            + did_you_mean(weights, LARGEST)
+        )
+    if os.path.realpath(out) == os.path.realpath(source):
+        raise InputError(f"--out {out} is the model itself: name another folder.")
+    check_model_output(out, overwrite=overwrite, resume=False)
+    folder = load_model(source)
+    model = round_model(folder.model, weights)
+    card = source / CARD
+    save_model(
+        out,
+        replace(folder, model=model, settings={**folder.settings, "weights": weights}),
+        card=card.read_text(encoding="utf-8") if card.is_file() else "",
+        held_scores=load_held_scores(source, len(folder.class_names)),
+        pictures=load_pictures(source, folder.class_names),
+    )
+    facts = {"dim": model.dim, "classes": model.n_classes}
+    facts |= {"bytes": size_of(model), "bytes_before": size_of(folder.model)}
     return Exported(source, [out], facts, time.perf_counter() - began)

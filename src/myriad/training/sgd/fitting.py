@@ -198,6 +198,7 @@ def trainer_options(method: SGD, square: float) -> dict[str, Any]:
     }
     if method.objective == "ovr":
         return options | {"loss": BINARY_LOSSES[method.loss]}
+    options |= {} if method.negatives is None else {"negatives": method.negatives}
     return options | {"objective": method.objective, "warp": method.warp, "k": method.k}
 
 

@@ -31,6 +31,14 @@ from myriad.training.engine.steps import StoredWeights
 from myriad.training.engine.targets import BlockedRows, RowLabels
 from myriad.training.optimiser import FIXED, PLAIN_SGD, Schedule
 from myriad.training.settings import Setting
+from myriad.training.sgd.drawn_class_kernels import (
+    DRAWN_STEP,
+    REFUSED,
+    DrawnWork,
+    ScatteredRows,
+    run_drawn_chunk,
+    run_drawn_worker,
+)
 from myriad.training.sgd.joint_chunk_kernels import PairWork, run_pairs_chunk, run_pairs_worker
 from myriad.training.sgd.joint_kernels import (
     CLASS_STATE,
@@ -42,14 +50,6 @@ from myriad.training.sgd.joint_kernels import (
     step_sampled_pairs,
 )
 from myriad.training.sgd.method import WarpOptions
-from myriad.training.sgd.random_pair_kernels import (
-    RANDOM_STEP,
-    REFUSED,
-    RandomWork,
-    ScatteredRows,
-    run_random_chunk,
-    run_random_worker,
-)
 from myriad.training.sgd.softmax_kernels import (
     SoftmaxWork,
     run_softmax_chunk,
@@ -61,13 +61,14 @@ SAMPLED_BYTES = 4 << 20
 for the first chunk to be read."""
 DRAWN_OBJECTIVES = ("ranking", "auc")
 """Objectives that draw the two classes of a row without scores: two dot products are enough."""
-ZERO_COPY_ROWS = 8192
-"""Rows of a zero-copy chunk, where a single setting is trained."""
+ZERO_COPY_ROWS, DRAWN_BYTES = 8192, 32 << 20
+"""Maximum number of rows of a zero-copy chunk, where a single setting is trained, and of bytes of
+their drawn classes."""
 TAKEN_BYTES = 32 << 10
 """Maximum size, in bytes of rows, of a task of such a chunk."""
-CLASSES_PER_ROW = 32
-"""A task has at most one row for this many classes, so that two threads rarely need the same
-class."""
+CLASSES_PER_ROW = 8
+"""A task has at most one row for this many classes, times the square of the classes of a row, so
+that two threads rarely need the same class."""
 MOST_DECAY = 0.1
 """Maximum weight decay of a step whose learning rate is multiplied by a gain."""
 
@@ -118,6 +119,7 @@ class Joint(LinearTrainer):
     sampled : whether only the compared classes are scored; by default if they are
         drawn without scores.
     k : of softmax: the k - 1 largest wrong scores are left out.
+    negatives : of softmax: wrong classes drawn for each row; None for all.
     gain : factor of the learning rates of the settings; see `distributed.rounds`.
     more : see `LinearTrainer`.
     """
@@ -144,12 +146,15 @@ class Joint(LinearTrainer):
         block: int | None = None,
         sampled: bool | None = None,
         k: int = 1,
+        negatives: int | None = None,
         gain: float = 1.0,
         **more: Any,
     ) -> None:
         self.objective = JOINT_OBJECTIVES[objective]
+        is_drawn = objective in DRAWN_OBJECTIVES or negatives is not None
         if block is None:
-            block = self.SOFTMAX_BLOCK if self.objective == SOFTMAX else self.BLOCK
+            dense = self.objective == SOFTMAX and not is_drawn
+            block = self.SOFTMAX_BLOCK if dense else self.BLOCK
         super().__init__(settings, n_classes, dim, dtype=dtype, block=block, **more)
         shape = len(self.settings), n_classes
         self._biases = np.zeros(shape)
@@ -162,24 +167,31 @@ class Joint(LinearTrainer):
         choice = make_records(len(self.settings), self.objective, warp, n_classes, k)
         self._records = self._fill_records(choice, bias_rate, schedule, gain)
         if sampled is None:
-            sampled = objective in DRAWN_OBJECTIVES
-        if sampled and objective not in (*DRAWN_OBJECTIVES, "warp"):
+            sampled = is_drawn
+        if sampled and not is_drawn and objective != "warp":
             raise InputError(f"The objective {objective} uses all classes of every row.")
         if self.objective == SOFTMAX and self.optimiser.max_norm < np.inf:
             raise InputError("max_norm cannot be combined with the objective softmax: use lam.")
         self._sampled = sampled
+        self._n_drawn = min(negatives or 1, n_classes - 1)
         self._packed: list[tuple[PackedWeights, PackedWeights]] = []  # V and Q during an epoch
 
     @classmethod
-    def cost(cls, objective: str, n_classes: int, dim: int) -> EpochCost:
+    def cost(
+        cls, objective: str, n_classes: int, dim: int, negatives: int | None = None
+    ) -> EpochCost:
         """Return the cost of an epoch."""
-        drawn = objective in DRAWN_OBJECTIVES
+        if objective in DRAWN_OBJECTIVES:
+            negatives = 1
+        drawn = negatives is not None
+        compared = n_classes if negatives is None else min(n_classes, 1 + negatives)
         layout = ChunkLayout(
-            cls.SOFTMAX_BLOCK if objective == "softmax" else cls.BLOCK,
+            cls.SOFTMAX_BLOCK if objective == "softmax" and not drawn else cls.BLOCK,
             grams=not drawn,
             rows=count_sampled_rows(4 * dim),
         )
-        return EpochCost(objective, (2.0 if drawn else float(n_classes)) * dim, layout)
+        kind = "softmax, sampled" if objective == "softmax" and drawn else objective
+        return EpochCost(kind, float(compared) * dim, layout)
 
     def _fill_records(
         self, records: NDArray[Any], bias_rate: float, schedule: Schedule, gain: float
@@ -231,7 +243,7 @@ class Joint(LinearTrainer):
 
     def _begin_epoch(self, seed: int) -> None:
         begin_epoch(self._states, np.uint64(seed), np.uint64(self.epoch))
-        if self.objective == SOFTMAX:
+        if self.objective == SOFTMAX and not self._drawn:
             self._packed = [
                 (pack_in_place(V), pack_in_place(Q))
                 for V, Q in map(self._stored, range(len(self.settings)))
@@ -254,7 +266,10 @@ class Joint(LinearTrainer):
     @property
     def _layout(self) -> ChunkLayout:
         rows = count_sampled_rows(self._row_bytes)
-        zero_copy = (ZERO_COPY_ROWS if len(self.settings) == 1 else rows) if self._drawn else 0
+        zero_copy = 0
+        if self._drawn:
+            most = min(ZERO_COPY_ROWS, max(1, DRAWN_BYTES // (8 * (1 + self._n_drawn))))
+            zero_copy = most if len(self.settings) == 1 else rows
         return ChunkLayout(self.block, grams=not self._sampled, rows=rows, zero_copy_rows=zero_copy)
 
     @property
@@ -263,7 +278,7 @@ class Joint(LinearTrainer):
 
     @property
     def _drawn(self) -> bool:
-        """Whether the two classes of a step are drawn without scores."""
+        """Whether the classes of a step are drawn without scores."""
         return self._sampled and self.objective != WARP
 
     def _train_chunk(self, chunk: Chunk, views: list[Chunk], pool: ThreadPool) -> None:
@@ -317,20 +332,24 @@ class Joint(LinearTrainer):
         state: Any,
         pool: ThreadPool | None,
     ) -> None:
-        """Train one setting on a chunk by `random_pair_kernels`, whose pairs are drawn first."""
+        """Train one setting on a chunk by `drawn_class_kernels`."""
         n, X = len(chunk.index), chunk.X.view()
         X.flags.writeable = False  # as zero-copy rows are: one compiled kernel serves both
         positions = np.arange(n) if chunk.positions is None else chunk.positions
         marks = np.zeros(n, np.int64)
-        work = RandomWork(np.zeros(n + 1, np.int64), np.empty(n, RANDOM_STEP), marks)
-        size = max(1, min(TAKEN_BYTES // self._row_bytes, self.n_classes // CLASSES_PER_ROW))
+        shape = n, 1 + self._n_drawn
+        drawn, after = np.empty(shape, np.int32), np.empty(shape, np.int32)
+        work = DrawnWork(np.zeros(n + 1, np.int64), np.empty(n, DRAWN_STEP), drawn, after, marks)
+        needed = shape[1] ** 2  # pairs of a class of one row and a class of another
+        most = self.n_classes // (CLASSES_PER_ROW * needed)
+        size = max(1, min(TAKEN_BYTES // self._row_bytes, most))
         queue, rows = make_queue(), ScatteredRows(X, positions)
         labelled = RowLabels(chunk.targets, chunk.classes)
         shared = work, weights, memory, setting
-        assist = partial(run_random_worker, rows, chunk.targets, *shared, queue)
-        alone = pool is None or not pool.backoff.should_share()
+        assist = partial(run_drawn_worker, rows, chunk.targets, *shared, queue)
+        alone = pool is None or needed > self.n_classes or not pool.backoff.should_share()
         with _assisted(None if alone else pool, assist, queue):
-            run_random_chunk(rows, labelled, *shared, state, queue, size)
+            run_drawn_chunk(rows, labelled, *shared, state, queue, size)
         if pool is not None:
             pool.backoff.record(late=bool(queue[LATE]))
         refused = np.flatnonzero(marks == REFUSED)

@@ -106,6 +106,14 @@ class SGD(GradientMethod, CentringMethod):
         panel=SGD_PANEL,
         help="The k of the top-k loss: the k - 1 largest wrong scores are left out.",
     )
+    negatives: int | None = option(
+        None,
+        minimum=1,
+        words={"all": None},
+        only=("softmax",),
+        panel=SGD_PANEL,
+        help="Wrong classes drawn for each row (sampled softmax): a number, or all.",
+    )
     beta: float | None = option(
         None,
         above=0,
@@ -165,6 +173,16 @@ class SGD(GradientMethod, CentringMethod):
             )
         if self.objective != "softmax" and self.k != 1:
             raise InputError(f"k belongs to the objective softmax, not to {self.objective}.")
+        if self.negatives is not None:
+            if self.objective != "softmax":
+                raise InputError(
+                    f"negatives belongs to the objective softmax, not to {self.objective}."
+                )
+            if self.k != 1 or self.batch != 1:
+                raise InputError(
+                    "k and batch cannot be combined with negatives: they need the scores of all "
+                    "classes."
+                )
         if self.objective == "ovr" and self.balanced:
             raise InputError(
                 "balanced belongs to the joint objectives; ovr balances a class by beta."
@@ -288,7 +306,7 @@ class SGD(GradientMethod, CentringMethod):
 
         if self.objective == "ovr":
             return OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
-        return Joint.cost(self.objective, n_classes, dim)
+        return Joint.cost(self.objective, n_classes, dim, self.negatives)
 
     def options_json(self) -> dict[str, Any]:
         """Return the options that are not searched for and not at their default, as plain JSON."""
@@ -302,6 +320,7 @@ class SGD(GradientMethod, CentringMethod):
             "balanced",
             "batch",
             "k",
+            "negatives",
             *options_of(WarpOptions),
         )
         found |= {
