@@ -38,9 +38,22 @@ class Source:
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a file of results; empty where it has not been written."""
-    path = Source.folder / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    """Return a file of results, by its name or by its recipe; empty where there is none."""
+    files = read_all()
+    by_recipe = (found for found in files.values() if found.get("recipe") == name)
+    return files.get(name) or next(by_recipe, {})
+
+
+def read_all() -> dict[str, dict[str, Any]]:
+    """Return all files of results by their names, without those that are something else."""
+    found = {}
+    for path in sorted(Source.folder.glob("*.json")):
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            found[path.stem] = content
     return found
 
 

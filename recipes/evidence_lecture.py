@@ -12,6 +12,7 @@ from evidence_claims import (
     NOT_RUN,
     ONE_SEED,
     OURS,
+    UNDECIDED,
     Claim,
     compare_seeds,
     count_tested,
@@ -19,6 +20,7 @@ from evidence_claims import (
     format_claims,
     format_table,
     give_verdict,
+    least_points,
     read,
 )
 
@@ -61,6 +63,8 @@ def claims_of_solvers(cells: dict[str, Any]) -> Iterator[Claim]:
         gains = [a["top1"] - b["top1"] for a, b in known]
         text = f"{min(gains):+.1f} to {max(gains):+.1f}" if gains else "–"
         verdict = NOT_RUN if not gains else HOLDS if min(gains) > -ONE_SEED else FAILS
+        if verdict == FAILS and min(gains) > -max(ONE_SEED, least_points(cells)):
+            verdict = UNDECIDED
         yield "and is as accurate", OURS if paper == OURS else "competitive", text, verdict
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
+from image_folders import select_readable
 
-from myriad.errors import MyriadError
 from myriad.images import choose_glyphs, find_images, read_image, write_glyphs
 from myriad.store import ArrayRows
 
@@ -44,10 +44,7 @@ def describe(picture: np.ndarray) -> np.ndarray:
 def read_data(path: Path, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels of the first classes: of Omniglot, of a file of rows, or of images."""
     if path.suffix != ".npz":
-        try:
-            images = find_images(path)
-        except MyriadError as error:
-            sys.exit(str(error))
+        images = select_readable(find_images(path))
         kept, labels = number_classes(images.labels, n_classes, path)
         pictures = (read_image(images.read(int(i))) for i in kept)
         return np.stack([describe(255.0 - p.astype(np.float32)) for p in pictures]), labels
@@ -70,6 +67,9 @@ def number_classes(
     large = np.flatnonzero(counts >= FEWEST)[:n_classes]
     if len(large) < 3:
         sys.exit(f"{path} has fewer than three classes of {FEWEST} images or more.")
+    few = int(((counts > 0) & (counts < FEWEST)).sum())
+    if few:
+        print(f"Left out: {few} classes of {path.name}, which have fewer than {FEWEST} images.")
     numbers = np.full(len(counts) + 1, -1, np.int32)  # the last is for unknown labels
     numbers[large] = np.arange(len(large))
     kept = np.flatnonzero(numbers[labels] >= 0)

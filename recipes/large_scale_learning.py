@@ -44,7 +44,7 @@ from myriad.training import SGD, AtomDescent, BinaryDual, Context, Method, TopK
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need
+from results import Results, need, run_recipe
 
 SIZES = (10, 25, 50, 100)
 FEW = (10, 25)
@@ -207,4 +207,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)
