@@ -18,7 +18,9 @@ alike, and codes are learned from the training rows. `random` keeps random featu
 instead of those with the most information. Seconds are processor time: for learning the code and
 coding all rows; for decoding the training rows, their inner products, and training with a known lam
 (training); and for decoding and scoring the test rows (testing). `right` holds the bits of the
-test images that were recognised, so that two lines can be compared image by image.
+test images that were recognised, so that two lines can be compared image by image, and `rows` a
+fingerprint of the Fisher vectors: two lines are compared only if it is the same, since vocabularies
+that are learned on different machines differ.
 
 Each result is written to `--out` as soon as it is known; `--rows FOLDER` keeps the rows. On one
 core: rows four minutes, all codes a quarter of an hour. Expected on Scene 15, mean over classes:
@@ -29,6 +31,7 @@ presence 85.4; see docs/evidence.md.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 import tempfile
 import time
@@ -252,6 +255,11 @@ def fit(rows: ArrayRows) -> tuple[LinearModel, float, float]:
     return model, lam, time.process_time() - began
 
 
+def hash_rows(X: np.ndarray) -> str:
+    """Return a fingerprint of rows: another machine may learn another vocabulary."""
+    return hashlib.sha256(np.ascontiguousarray(X[:: max(1, len(X) // 16)])).hexdigest()[:12]
+
+
 def load(options: argparse.Namespace) -> dict[str, np.ndarray]:
     """Return the rows, from the folder that keeps them if they are there."""
     if options.quick:
@@ -293,6 +301,7 @@ def main() -> None:
     print(f"information below {USELESS} bits, %: {told['useless']}", flush=True)
     told = results.fill(f"{size}/selection", lambda: find_spread(rows, found["cells"]))
     print(f"cells that hold half of the chosen features, %: {told['cells of half']}", flush=True)
+    fingerprint = hash_rows(found["train"])
     asked = [(line, ratio) for ratio in ratios for line in lines]
     if options.gaussians != PAPER:
         asked.sort(key=lambda one: lines.index(one[0]))
@@ -301,7 +310,10 @@ def main() -> None:
             continue
         name = f"{size}/{line}/{ratio}"
         try:
-            cell = results.fill(name, lambda line=line, ratio=ratio: train(line, ratio, found))
+            cell = results.fill(
+                name,
+                lambda line=line, ratio=ratio: train(line, ratio, found) | {"rows": fingerprint},
+            )
         except InputError as error:  # a code that needs more rows
             print(f"{size} {line:<9} {ratio:>4} not run: {error}", flush=True)
             continue

@@ -94,9 +94,18 @@ def compare_seeds(
         noise = max(2 * error, ONE_SEED / root)  # the deviation of few seeds is itself uncertain
     noise = max(noise, 100 * FEW_IMAGES / tested)
     ahead = sign * mean - least
-    if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
+    same = len(gains) > 1 and not any(gains) and least == 0.0  # the same model in every seed
+    if same and math.isinf(tested):
         return "0.0, the same", FAILS
     return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
+
+
+def show_range(values: Sequence[float], form: str, unit: str = "") -> str:
+    """Return the least and the largest of some values as text, or the one value; "–" for none."""
+    if not values:
+        return "–"
+    shown = dict.fromkeys(format(value, form) for value in (min(values), max(values)))
+    return " to ".join(shown) + unit
 
 
 def pair(cells: dict[str, Any], first: str, second: str, value: str) -> list[float]:

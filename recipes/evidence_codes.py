@@ -23,6 +23,8 @@ from evidence_claims import (
 )
 
 LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
+SHARED_RATIOS = (32, 64, 128, 256)
+"""That both sign bits and product codes reach  [CC, Figure 5]."""
 GAUSSIANS = 128
 """Of the Fisher vectors of [CC, Figures 1 to 3]."""
 GAUSSIANS_OF_CODES = 256
@@ -64,9 +66,9 @@ def compare_images(first: Any, second: Any, counts: list[int]) -> tuple[float, f
     Returns
     -------
     The difference of the means over classes in points, and its error over test images alone;
-    None if one of the two has not been run.
+    None if one of the two has not been run, or on other rows.
     """
-    if first is None or second is None:
+    if first is None or second is None or first.get("rows") != second.get("rows"):
         return None
     ours, other = (
         np.unpackbits(np.frombuffer(bytes.fromhex(cell["right"]), np.uint8)).astype(int)
@@ -281,16 +283,18 @@ def describe_selection(cells: dict[str, Any]) -> str:
     )
 
 
-def describe_chosen(cells: dict[str, Any]) -> str:
-    """Return a sentence on the accuracy of plain rows, to compare the table of codes with."""
-    shown = []
-    for size in list_sizes(cells):
+def table_of_sizes(found: dict[str, Any]) -> str:
+    """Return how far sign bits are from product codes, by Gaussians and by empty cells."""
+    cells, counts, rows = found["cells"], found["test_counts"], []
+    for size in sorted(list_sizes(cells)):
         plain, facts = cells[f"{size}/none/1"], cells[f"{size}/correlations"]
-        shown.append(
-            f"{size} Gaussians: plain rows reach {plain['class_top1']:.1f}, and "
-            f"{facts['empty']:.0f} % of the cells (region, Gaussian) are empty"
-        )
-    return "; ".join(shown) + "."
+        row = [str(size), f"{facts['empty']:.0f} %", f"{plain['class_top1']:.1f}"]
+        for ratio in SHARED_RATIOS:
+            pair = (cells.get(f"{size}/{line}/{ratio}") for line in ("bits", "pq"))
+            row.append(decide(compare_images(*pair, counts))[0])
+        rows.append(row)
+    header = ["Gaussians", "empty cells", "plain rows"]
+    return format_table([*header, *(f"ratio {ratio}" for ratio in SHARED_RATIOS)], rows)
 
 
 def list_parts() -> Iterator[str]:
@@ -320,7 +324,11 @@ def list_parts() -> Iterator[str]:
         yield table_of_information(found)
         yield "![Information of features, by quantiser](images/evidence/information.png)"
     if list_sizes(chosen):
-        yield describe_chosen(chosen)
+        yield (
+            "Sign bits beside product codes, points, by the share of cells (region, Gaussian) that "
+            "are empty; accuracy of plain rows."
+        )
+        yield table_of_sizes(found)
         yield (
             "Accuracy by code: `pq` product codes, `bits` sign bits of the features with the most "
             "information, `presence` the same with a bit for each cell, `hadamard` sign bits of "

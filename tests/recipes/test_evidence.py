@@ -24,6 +24,7 @@ def recipes(monkeypatch):
         ([1.2], {}, "holds"),
         ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
+        ([0.0, 0.0], {"tested": 240}, "undecided"),
         ([], {}, "not run"),
         ([4.2], {"tested": 24}, "undecided"),
         ([4.2], {"tested": 240}, "holds"),
@@ -68,6 +69,14 @@ def test_tables_are_printed_for_other_results(recipes, monkeypatch, tmp_path):
     assert "![" not in text  # plots are drawn of our own results
     assert "| not run |\n| --- |" in text
     assert text.count("| not run |") == 1  # what has not been run is left out
+
+
+def test_the_range_of_one_value_is_the_value(recipes):
+    from evidence_claims import show_range
+
+    assert show_range([3.0, 1.0], ".1f", " times") == "1.0 to 3.0 times"
+    assert show_range([1.0], "+.1f") == "+1.0"
+    assert show_range([], "+.1f") == "–"
 
 
 def test_differences_are_paired_by_seed(recipes):
@@ -131,6 +140,7 @@ def test_two_codes_are_compared_image_by_image(recipes):
     assert decide((-3.0, 1.0))[1] == "**does not hold**"
     assert decide((-3.0, 0.5), least=-5.0)[1] == "holds"
     assert decide(compare_images(None, second, [4, 2]))[1] == "not run"
+    assert compare_images(first | {"rows": "a"}, second | {"rows": "b"}, [4, 2]) is None
 
 
 def test_rows_in_their_span_have_the_same_inner_products(recipes):
