@@ -14,8 +14,9 @@ rate is trained to its end, of at most 60 epochs or of more where an epoch looks
 (`LONGER`), and stopped at its best epoch; a best rate at an end of the grid extends it. The other
 seeds keep the rate of the first. w-OVR is the best of all values of beta on validation images. The
 test images are measured once: accuracies are means over classes, as in the paper. Seed 0 has all
-lines, the other seeds all but the reweighted and centred ones; Figure 2 is that of the largest
-features, with the learning rate and lam of the first seed.
+lines, the other seeds all but the reweighted and centred ones. Figure 2 is that of the largest of
+`--features`, with the learning rate and lam of the first seed; a best lam at an end of its grid,
+1e-5 to 0.1, extends it.
 
 Each result is written to `--out` as soon as it is known; `--features` runs some of them, `--short`
 leaves reweighted and centred lines out, and `--rows FOLDER` keeps the rows. Caltech-101, 100

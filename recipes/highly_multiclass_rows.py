@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import cv2
@@ -48,8 +49,13 @@ def read_data(path: Path, n_classes: int | None) -> tuple[np.ndarray, np.ndarray
         kept, labels = number_classes(images.labels, n_classes, path)
         pictures = (read_image(images.read(int(i))) for i in kept)
         return np.stack([describe(255.0 - p.astype(np.float32)) for p in pictures]), labels
-    with np.load(path) as stored:
-        X, y = stored["X"], stored["y"]
+    try:
+        with np.load(path) as stored:
+            X, y = stored["X"], stored["y"]
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        sys.exit(f"{path} cannot be used: a .npz file needs the arrays X and y.")
+    if X.ndim not in (2, 3) or len(X) != len(y):
+        sys.exit(f"{path} cannot be used: X has the shape {X.shape}, and y {y.shape}.")
     if X.ndim == 2:
         kept, labels = number_classes(np.unique(y, return_inverse=True)[1], n_classes, path)
         return X[kept].astype(np.float32), labels

@@ -95,8 +95,14 @@ class Budget:
 def read_silhouettes(path: Path) -> dict[str, ArrayRows]:
     """Return the three splits of the file."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
-    contents = loadmat(path)
+    try:
+        contents = loadmat(path)
+    except (MatReadError, ValueError, OSError) as error:
+        sys.exit(f"{path} cannot be read: {error}")
+    if "train_data" not in contents:
+        sys.exit(f"{path} is not a file of Caltech 101 Silhouettes: it has no train_data.")
     splits = {}
     for name in ("train", "val", "test"):
         labels = contents[f"{name}_labels"].ravel().astype(np.int32) - 1

@@ -6,7 +6,8 @@
     python recipes/evidence.py docs/evidence.md                  # the results as tables
 
 `--data` is a store, or images in train/CLASS and test/CLASS (a folder or an archive), of which
-`--work FOLDER` keeps the store of EfficientNet-Lite0 rows. Seed 0 has the splits of the data, the
+`--work FOLDER` keeps the store of EfficientNet-Lite0 rows. Without test rows a fifth of each class
+tests. Seed 0 has the splits of the data, the
 others draw as many training rows of each class from all rows. A fifth of the training rows of each
 class chooses lam by top-1 accuracy, on the path that every dual method of myriad takes; then the
 model is trained on all of them with the same ``C = 1 / (lam n)``, and measured once on the test

@@ -161,6 +161,22 @@ def test_images_that_cannot_be_read_are_left_out(monkeypatch, tmp_path, photogra
     assert f"such as {images[0]} (empty file)" in said
 
 
+def test_files_of_rows_that_cannot_be_used_are_refused(monkeypatch, tmp_path):
+    from scipy.io import savemat
+
+    (tmp_path / "text.npz").write_text("no arrays", "utf-8")
+    np.savez(tmp_path / "other.npz", Z=np.zeros(3))
+    np.savez(tmp_path / "short.npz", X=np.zeros((3, 2)), y=np.zeros(2, int))
+    for name in ("text", "other", "short"):
+        with pytest.raises(SystemExit, match="cannot be used"):
+            run(monkeypatch, "highly_multiclass", "--data", tmp_path / f"{name}.npz")
+    (tmp_path / "text.mat").write_text("no arrays", "utf-8")
+    savemat(tmp_path / "other.mat", {"Z": np.zeros(3)})
+    for name, message in (("text", "cannot be read"), ("other", "has no train_data")):
+        with pytest.raises(SystemExit, match=message):
+            run(monkeypatch, "silhouettes", "--data", tmp_path / f"{name}.mat")
+
+
 def test_results_that_cannot_be_written_are_refused_before_any_work(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("", "utf-8")
     (tmp_path / "broken.json").write_text("{", "utf-8")
