@@ -171,7 +171,10 @@ def draw_tiny(counts: np.ndarray, data: Path, out: Path, seed: int) -> Problem:
 
 def run_verb(*words: object) -> None:
     """Run a verb of the command."""
-    subprocess.run([sys.executable, "-m", "myriad.cli.main", *map(str, words)], check=True)
+    run = [sys.executable, "-m", "myriad.cli.main", *map(str, words)]
+    status = subprocess.run(run, check=False).returncode
+    if status:  # the verb has said why
+        sys.exit(status)
 
 
 NETWORK = "efficientnet-lite0"

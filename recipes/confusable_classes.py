@@ -45,7 +45,7 @@ from myriad.training import Context, EmbeddingOptions, Fitted, WsabieMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from confusable_simulations import count_losses, draw_errors, place_prototypes, walk_chain
-from results import Results, need
+from results import Results, need, run_recipe, show
 
 PARTS = ("figures", "stages")
 PROBABILITIES = (0.5, 0.01)
@@ -66,15 +66,18 @@ def simulate(results: Results, *, quick: bool) -> None:
     for p in PROBABILITIES:
         for n_rows in (10, 100):
             compute = partial(draw_errors, p, n_rows, 1000)
-            print(f"figure 1, p {p:g}, {n_rows} rows:", results.fill(f"1/{p:g}/{n_rows}", compute))
+            print(
+                f"figure 1, p {p:g}, {n_rows} rows:",
+                show(results.fill(f"1/{p:g}/{n_rows}", compute)),
+            )
     compute = partial(place_prototypes, 1000 // few, 40_000 // few)
-    print("figure 2:", results.fill("2", compute))
+    print("figure 2:", show(results.fill("2", compute)))
     for p, q in PAIRS:
         compute = partial(walk_chain, p, q, 100_000 // few)
-        print(f"figure 3, {p:g} and {q:g}:", results.fill(f"3/{p:g}/{q:g}", compute))
+        print(f"figure 3, {p:g} and {q:g}:", show(results.fill(f"3/{p:g}/{q:g}", compute)))
     for p in SHARES:
         compute = partial(count_losses, p, 15, 1000 // few)
-        print(f"proposition 1, p {p:g}:", results.fill(f"proposition/{p:g}", compute))
+        print(f"proposition 1, p {p:g}:", show(results.fill(f"proposition/{p:g}", compute)))
 
 
 def train(line: str, parts: list[ArrayRows], seed: int, found: dict[str, Any]) -> dict[str, Any]:
@@ -154,4 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

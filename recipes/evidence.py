@@ -4,12 +4,12 @@
     python recipes/evidence.py docs/evidence.md    # write them into the page, and draw the plots
     python recipes/evidence.py --results FOLDER    # print those of your own runs
 
-All numbers come from `benchmarks/results/`, or from `--results`, a folder with the files that the
-recipes write to `--out`: `silhouettes.json`, `topk_networks.json`, `good_practice.json`,
-`choose_or_compress.json`, `highly_multiclass-NAME.json` (one for each set), `last_violators.json`,
-`confusable_classes.json` and `large_scale_learning.json`, as many as there are. A verdict is
-computed from them, so that it changes with the results. What has not been run says so. A test
-compares the page with the results. The plots go to `images/evidence` beside the page.
+All numbers come from `benchmarks/results/`, or from `--results`, a folder with the files that
+`silhouettes`, `topk_networks`, `good_practice`, `choose_or_compress`, `highly_multiclass` (one file
+for each set), `last_violators`, `confusable_classes` and `large_scale_learning` have written to
+`--out`, as many as there are, whatever their names. A verdict is computed from the results, so that
+it changes with them. A test compares the page with the results. The plots go to `images/evidence`
+beside the page.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from evidence_claims import (
     Source,
     count_verdict,
     format_table,
+    read_all,
 )
 from highly_multiclass_tables import RESULTS, write_tables
 
@@ -48,6 +49,7 @@ SECTIONS = {
 
 def format_tables() -> str:
     """Return all tables of the page, first one that counts the verdicts of each paper."""
+    own = Source.folder == RESULTS
     texts = {name: "\n\n".join(module.list_parts()) for name, module in SECTIONS.items()}
     verdicts = (HOLDS, MOSTLY, FAILS, UNDECIDED, NOT_RUN)
     rows = [
@@ -55,10 +57,24 @@ def format_tables() -> str:
         for name, text in texts.items()
     ]
     header = ["claims", *(verdict.strip("*") for verdict in verdicts)]
-    tables = "\n\n".join([format_table(header, rows), *texts.values()])
-    if Source.folder != RESULTS:
-        tables = re.sub(r"!\[.*\n\n", "", tables)  # the plots are those of our own results
+    sections = texts.values() if own else map(keep_done, texts.values())
+    tables = "\n\n".join([format_table(header, rows), *sections])
     return re.sub(r"(?<!\w)-(?=\d)", "−", tables)  # a minus sign, not the hyphen of "top-1"
+
+
+def keep_done(section: str) -> str:
+    """Return a section without what has not been run, and without plots, which are of our own."""
+    lines = [line for line in section.splitlines() if not line.endswith(f"| {NOT_RUN} |")]
+    heading, *parts = "\n".join(lines).split("\n\n")
+    done = [
+        part
+        for part in parts
+        if not part.startswith("![")
+        and not part.startswith("Not run")
+        and not part.endswith("Not run.")
+        and not (part.startswith("|") and part.count("\n") == 1)  # a header without rows
+    ]
+    return "\n\n".join([heading, *(done or ["Not run."])])
 
 
 def main() -> None:
@@ -71,6 +87,8 @@ def main() -> None:
         if not any(options.results.glob("*.json")):
             sys.exit(f"{options.results} holds no results, files that end in .json.")
         Source.folder = options.results
+        known = [f"{stem}.json" for stem, found in read_all().items() if "recipe" in found]
+        print(f"Results of {', '.join(known) or 'no recipe'}.", file=sys.stderr)
     if options.page is None:
         print(format_tables())
         return

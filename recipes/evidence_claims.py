@@ -38,9 +38,22 @@ class Source:
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a file of results; empty where it has not been written."""
-    path = Source.folder / f"{name}.json"
-    found: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    """Return a file of results, by its name or by its recipe; empty where there is none."""
+    files = read_all()
+    by_recipe = (found for found in files.values() if found.get("recipe") == name)
+    return files.get(name) or next(by_recipe, {})
+
+
+def read_all() -> dict[str, dict[str, Any]]:
+    """Return all files of results by their names, without those that are something else."""
+    found = {}
+    for path in sorted(Source.folder.glob("*.json")):
+        try:
+            content = json.loads(path.read_text("utf-8"))
+        except ValueError:
+            continue
+        if isinstance(content, dict):
+            found[path.stem] = content
     return found
 
 
@@ -81,9 +94,18 @@ def compare_seeds(
         noise = max(2 * error, ONE_SEED / root)  # the deviation of few seeds is itself uncertain
     noise = max(noise, 100 * FEW_IMAGES / tested)
     ahead = sign * mean - least
-    if len(gains) > 1 and not any(gains) and least == 0.0:  # the same model in every seed
+    same = len(gains) > 1 and not any(gains) and least == 0.0  # the same model in every seed
+    if same and math.isinf(tested):
         return "0.0, the same", FAILS
     return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
+
+
+def show_range(values: Sequence[float], form: str, unit: str = "") -> str:
+    """Return the least and the largest of some values as text, or the one value; "–" for none."""
+    if not values:
+        return "–"
+    shown = dict.fromkeys(format(value, form) for value in (min(values), max(values)))
+    return " to ".join(shown) + unit
 
 
 def pair(cells: dict[str, Any], first: str, second: str, value: str) -> list[float]:

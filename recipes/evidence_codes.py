@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,14 @@ from evidence_claims import (
 )
 
 LINES = ("pq", "bits", "presence", "hadamard", "bilinear", "random")
+SHARED_RATIOS = (32, 64, 128, 256)
+"""That both sign bits and product codes reach  [CC, Figure 5]."""
 GAUSSIANS = 128
-"""Of the Fisher vectors of [CC]."""
+"""Of the Fisher vectors of [CC, Figures 1 to 3]."""
+GAUSSIANS_OF_CODES = 256
+"""Of those of [CC, Figures 4 to 7]."""
+SHORT = 0.05
+"""Seconds that are too short to compare: the clock and other work decide."""
 USELESS = 0.1
 """Bits of information below which a feature counts as useless  [CC, 3.3]."""
 
@@ -60,9 +66,9 @@ def compare_images(first: Any, second: Any, counts: list[int]) -> tuple[float, f
     Returns
     -------
     The difference of the means over classes in points, and its error over test images alone;
-    None if one of the two has not been run.
+    None if one of the two has not been run, or on other rows.
     """
-    if first is None or second is None:
+    if first is None or second is None or first.get("rows") != second.get("rows"):
         return None
     ours, other = (
         np.unpackbits(np.frombuffer(bytes.fromhex(cell["right"]), np.uint8)).astype(int)
@@ -84,6 +90,17 @@ def decide(found: tuple[float, float] | None, least: float = 0.0) -> tuple[str, 
     return f"{gain:+.1f} ± {error:.1f}", verdict
 
 
+def list_sizes(cells: dict[str, Any]) -> list[int]:
+    """Return the numbers of Gaussians that have been run, the one of most tables first."""
+    sizes = {int(name.split("/")[0]) for name in cells if name.endswith("/none/1")}
+    return sorted(sizes, key=lambda size: (size != GAUSSIANS, size))
+
+
+def find_size(cells: dict[str, Any]) -> int:
+    """Return the number of Gaussians of the tables: that of the paper, or of the first run."""
+    return next(iter(list_sizes(cells)), GAUSSIANS)
+
+
 def by_chance(found: dict[str, Any], quantiser: str) -> float:
     """Return the mean estimate of bits for a feature without information that fills all bins."""
     bins = 2 if quantiser == "sign" else int(quantiser.split()[0])
@@ -94,12 +111,13 @@ def by_chance(found: dict[str, Any], quantiser: str) -> float:
 def claims_of_features(found: dict[str, Any]) -> Iterator[Claim]:
     """Yield the claims on the features by themselves, Figures 1 to 3."""
     cells = found.get("cells", {})
-    facts = cells.get(f"{GAUSSIANS}/correlations", {})
+    size = find_size(cells)
+    facts = cells.get(f"{size}/correlations", {})
     for kind in ("random", "same region", "same Gaussian"):
         share = facts.get("weak", {}).get(kind)
         claim = f"Figure 1: over 99 % of the pairs of features have a correlation below 0.2, {kind}"
         yield claim, "over 99.9 %", *give_verdict(share, (share or 0) > 99, f"{share or 0:.1f} %")
-    information = cells.get(f"{GAUSSIANS}/information", {})
+    information = cells.get(f"{size}/information", {})
     for name in ("sign", "2 bins", "4 bins", "8 bins", "16 bins"):
         share = information.get("useless", {}).get(name)
         claim = f"Figure 2: features with less than 0.1 bits of information, {name}"
@@ -113,7 +131,7 @@ def claims_of_features(found: dict[str, Any]) -> Iterator[Claim]:
         gain = medians["sign"] - medians[name] if medians else None
         claim = f"Figure 2: the sign is more informative than {name} (median, bits)"
         yield claim, "more", *give_verdict(gain, (gain or 0) > 0, f"{gain or 0:+.3f}")
-    modes = cells.get(f"{GAUSSIANS}/modes", {}).get("bimodal", {})
+    modes = cells.get(f"{size}/modes", {}).get("bimodal", {})
     for kind in ("all values", "cells that are not empty"):
         share = modes.get(kind)
         claim = f"Figure 3: features with two modes, one on each side of 0, {kind}"
@@ -125,78 +143,85 @@ def claims_of_chosen(found: dict[str, Any]) -> Iterator[Claim]:
     cells, counts = found.get("cells", {}), found.get("test_counts", [])
     yield from claims_of_features(found)
 
-    def lead(first: str, second: str, ratio: int) -> tuple[float, float] | None:
-        lines = (f"{GAUSSIANS}/{first}/{ratio}", f"{GAUSSIANS}/{second}/{ratio}")
+    size = find_size(cells)
+
+    def lead(first: str, second: str, ratio: int, size: int) -> tuple[float, float] | None:
+        lines = (f"{size}/{first}/{ratio}", f"{size}/{second}/{ratio}")
         return compare_images(cells.get(lines[0]), cells.get(lines[1]), counts)
 
-    for first, second, ratio, text, paper in (
-        ("bits", "random", 256, "sign bits of chosen features beat those of random ones", OURS),
-        ("bits", "random", 1024, "sign bits of chosen features beat those of random ones", OURS),
-        ("pq", "bits", 32, "Figure 5: PQ has an edge over sign bits", "a small edge"),
-        ("bits", "pq", 64, "Figure 5: sign bits win over PQ", "ahead"),
-        ("bits", "pq", 128, "Figure 5: sign bits win over PQ", "ahead"),
-        ("bits", "pq", 256, "Figure 5: sign bits win over PQ", "ahead"),
-        ("bits", "bilinear", 64, "Figure 5: sign bits win over bilinear codes", "ahead"),
-        ("bits", "bilinear", 128, "Figure 5: sign bits win over bilinear codes", "ahead"),
-        ("bits", "bilinear", 256, "Figure 5: sign bits win over bilinear codes", "ahead"),
-        ("presence", "bits", 32, "presence bits beat sign bits", OURS),
-        ("presence", "bits", 256, "presence bits beat sign bits", OURS),
-        ("presence", "pq", 256, "presence bits beat PQ", OURS),
+    for ratio in (256, 1024):
+        claim = f"sign bits of chosen features beat those of random ones (ratio {ratio})"
+        yield claim, OURS, *decide(lead("bits", "random", ratio, size))
+    for gaussians in dict.fromkeys((size, GAUSSIANS_OF_CODES)):
+        if gaussians != size and f"{gaussians}/none/1" not in cells:
+            continue
+        for first, second, ratios, text, paper in (
+            ("pq", "bits", (32,), "PQ has an edge over sign bits", "a small edge"),
+            ("bits", "pq", (64, 128, 256), "sign bits win over PQ", "ahead"),
+            ("bits", "bilinear", (64, 128, 256), "sign bits win over bilinear codes", "ahead"),
+        ):
+            for ratio in ratios:
+                claim = f"Figure 5: {text} (ratio {ratio}, {gaussians} Gaussians)"
+                yield claim, paper, *decide(lead(first, second, ratio, gaussians))
+    for first, second, ratio, text in (
+        ("presence", "bits", 32, "presence bits beat sign bits"),
+        ("presence", "bits", 256, "presence bits beat sign bits"),
+        ("presence", "pq", 256, "presence bits beat PQ"),
     ):
-        yield f"{text} (ratio {ratio})", paper, *decide(lead(first, second, ratio))
-    half, whole = (cells.get(f"{GAUSSIANS}/bits/{ratio}") for ratio in (64, 32))
+        yield f"{text} (ratio {ratio})", OURS, *decide(lead(first, second, ratio, size))
+    half, whole = (cells.get(f"{size}/bits/{ratio}") for ratio in (64, 32))
     claim = "half of the features can be dropped (sign bits, ratio 64 beside 32)"
     kept = compare_images(half, whole, counts)
     yield claim, "0.0 (VOC 2007), +0.2 (SUN 397)", *decide(kept, -1.0)
-    plain = cells.get(f"{GAUSSIANS}/none/1")
+    plain = cells.get(f"{size}/none/1")
     for ratio, paper, least in ((32, "+1.5 (VOC 2007)", -1.0), (1024, "−12.1 (VOC 2007)", -12.1)):
-        lost = compare_images(cells.get(f"{GAUSSIANS}/bits/{ratio}"), plain, counts)
+        lost = compare_images(cells.get(f"{size}/bits/{ratio}"), plain, counts)
         claim = f"sign bits against plain rows, ratio {ratio:,}: lose at most {-least:.1f} points"
         yield claim, paper, *decide(lost, least)
     yield from claims_of_times(cells)
 
 
+def compare_times(
+    times: list[float | None], digits: int, *, holds: Callable[[float, float], bool]
+) -> tuple[str, str]:
+    """Return two times as text, and the verdict; undecided where both are too short."""
+    first, second = times
+    if first is None or second is None:
+        return "–", NOT_RUN
+    text = f"{first:.{digits}f} against {second:.{digits}f}"
+    if max(first, second) < SHORT:
+        return text, UNDECIDED
+    return text, HOLDS if holds(first, second) else FAILS
+
+
 def claims_of_times(cells: dict[str, Any]) -> Iterator[Claim]:
     """Yield the claims on processor time, Figures 4, 6 and 7."""
+    size = find_size(cells)
+
+    def find(name: str, *lines: str) -> list[float | None]:
+        return [cells.get(f"{size}/{line}", {}).get(name) for line in lines]
+
     for name, other, ratio, figure, paper in (
         ("coding", "pq", 32, "coding", "negligible; PQ 30 % of all time"),
         ("coding", "bilinear", 32, "coding", "negligible; BPBC 50 % of all time"),
         ("training", "pq", 256, "Figure 6: training", "PQ much slower"),
         ("testing", "pq", 256, "Figure 7: testing", "PQ much slower"),
     ):
-        times = [cells.get(f"{GAUSSIANS}/{line}/{ratio}", {}).get(name) for line in ("bits", other)]
+        times = find(name, f"bits/{ratio}", f"{other}/{ratio}")
         claim = f"{figure} is faster with bits than with {other} (seconds, ratio {ratio})"
-        if None in times:
-            yield claim, paper, "–", NOT_RUN
-        else:
-            shown = f"{times[0]:.1f} against {times[1]:.1f}"
-            yield claim, paper, shown, HOLDS if times[0] < 0.9 * times[1] else FAILS
+        yield claim, paper, *compare_times(times, 1, holds=lambda a, b: a < 0.9 * b)
     for name, figure in (("training", "Figure 6"), ("testing", "Figure 7")):
-        times = [
-            cells.get(f"{GAUSSIANS}/{line}/256", {}).get(name) for line in ("bits", "bilinear")
-        ]
+        times = find(name, "bits/256", "bilinear/256")
         claim = f"{figure}: {name} takes as long with bits as with bilinear (seconds, ratio 256)"
-        if None in times:
-            yield claim, "similar", "–", NOT_RUN
-        else:
-            shown = f"{times[0]:.2f} against {times[1]:.2f}"
-            near = max(times) < 1.5 * min(times)
-            yield claim, "similar", shown, HOLDS if near else FAILS
-    times = [cells.get(f"{GAUSSIANS}/pq/{ratio}", {}).get("coding") for ratio in (32, 256)]
-    claim = "coding with PQ takes less time at large ratios (seconds, ratio 32 and 256)"
-    if None in times:
-        yield claim, "30 % and 5 % of all time", "–", NOT_RUN
-    else:
-        shown = f"{times[0]:.1f} and {times[1]:.1f}"
-        verdict = HOLDS if times[1] < 0.9 * times[0] else FAILS
-        yield claim, "30 % and 5 % of all time", shown, verdict
-    times = [cells.get(f"{GAUSSIANS}/bits/{ratio}", {}).get("training") for ratio in (32, 1024)]
-    claim = "Figure 4: training time falls in proportion to the ratio (32 times shorter rows)"
-    if None in times:
-        yield claim, "halves each time", "–", NOT_RUN
-    else:
-        shown = f"{times[0] / max(times[1], 0.01):.0f} times"
-        yield claim, "halves each time", shown, HOLDS if times[0] > 16 * times[1] else FAILS
+        found = compare_times(times, 2, holds=lambda a, b: max(a, b) < 1.5 * min(a, b))
+        yield claim, "similar", *found
+    claim = "coding with PQ takes less time at large ratios (seconds, ratio 256 and 32)"
+    found = compare_times(find("coding", "pq/256", "pq/32"), 1, holds=lambda a, b: a < 0.9 * b)
+    yield claim, "5 % and 30 % of all time", *found
+    times = find("training", "bits/32", "bits/1024")
+    claim = "Figure 4: training time falls in proportion to the ratio (seconds, ratio 32 and 1,024)"
+    found = compare_times(times, 1, holds=lambda a, b: a > 16 * b)
+    yield claim, "halves each time", *found
 
 
 def table_of_codes(cells: dict[str, Any]) -> str:
@@ -204,7 +229,7 @@ def table_of_codes(cells: dict[str, Any]) -> str:
     names = [name.split("/") for name in cells if name.count("/") == 2]
     ratios = sorted({int(ratio) for _, line, ratio in names if line != "none"})
     rows = []
-    for size in sorted({int(size) for size, _, _ in names}, key=lambda n: (n != GAUSSIANS, n)):
+    for size in list_sizes(cells):
         run = {line for one, line, _ in names if one == str(size)}
         for line in (line for line in LINES if line in run):
             found = [cells.get(f"{size}/{line}/{ratio}") for ratio in ratios]
@@ -215,14 +240,15 @@ def table_of_codes(cells: dict[str, Any]) -> str:
 
 def table_of_times(cells: dict[str, Any]) -> str:
     """Return processor seconds of coding, training and testing, at the ends of the ratios."""
-    rows = []
+    rows, size = [], find_size(cells)
     for line in ("none", *LINES[:-1]):
         texts = []
         for name in ("coding", "training", "testing"):
             for ratio in (32, 256):
-                cell = cells.get(f"{GAUSSIANS}/{line}/{1 if line == 'none' else ratio}")
+                cell = cells.get(f"{size}/{line}/{1 if line == 'none' else ratio}")
                 texts.append(f"{cell[name]:.1f}" if cell else "–")
-        rows.append([line, *texts])
+        if set(texts) != {"–"}:
+            rows.append([line, *texts])
     header = [
         f"{name}, {ratio}" for name in ("coding", "training", "testing") for ratio in (32, 256)
     ]
@@ -234,7 +260,7 @@ def table_of_information(found: dict[str, Any]) -> str:
 
     The last line is the mean estimate for a feature without information that fills all bins.
     """
-    facts = found["cells"][f"{GAUSSIANS}/information"]
+    facts = found["cells"][f"{find_size(found['cells'])}/information"]
     names = list(facts["useless"])
     rows = [
         ["below 0.1 bits", *(f"{facts['useless'][name]:.1f} %" for name in names)],
@@ -249,7 +275,7 @@ def table_of_information(found: dict[str, Any]) -> str:
 
 def describe_selection(cells: dict[str, Any]) -> str:
     """Return a sentence on how few cells have the chosen features."""
-    shares = cells[f"{GAUSSIANS}/selection"]["cells of half"]
+    shares = cells[f"{find_size(cells)}/selection"]["cells of half"]
     shown = ", ".join(f"{share:.0f} % at ratio {int(ratio):,}" for ratio, share in shares.items())
     return (
         "Half of the features that are chosen by the information of their sign lie in few of the "
@@ -257,50 +283,59 @@ def describe_selection(cells: dict[str, Any]) -> str:
     )
 
 
-def describe_chosen(cells: dict[str, Any]) -> str:
-    """Return a sentence on the accuracy of plain rows, to compare the table of codes with."""
-    shown = []
-    for size in (GAUSSIANS, 64, 256):
-        if f"{size}/none/1" in cells:
-            plain, facts = cells[f"{size}/none/1"], cells[f"{size}/correlations"]
-            shown.append(
-                f"{size} Gaussians: plain rows reach {plain['class_top1']:.1f}, and "
-                f"{facts['empty']:.0f} % of the cells (region, Gaussian) are empty"
-            )
-    return "; ".join(shown) + "."
+def table_of_sizes(found: dict[str, Any]) -> str:
+    """Return how far sign bits are from product codes, by Gaussians and by empty cells."""
+    cells, counts, rows = found["cells"], found["test_counts"], []
+    for size in sorted(list_sizes(cells)):
+        plain, facts = cells[f"{size}/none/1"], cells[f"{size}/correlations"]
+        row = [str(size), f"{facts['empty']:.0f} %", f"{plain['class_top1']:.1f}"]
+        for ratio in SHARED_RATIOS:
+            pair = (cells.get(f"{size}/{line}/{ratio}") for line in ("bits", "pq"))
+            row.append(decide(compare_images(*pair, counts))[0])
+        rows.append(row)
+    header = ["Gaussians", "empty cells", "plain rows"]
+    return format_table([*header, *(f"ratio {ratio}" for ratio in SHARED_RATIOS)], rows)
 
 
 def list_parts() -> Iterator[str]:
     """Yield the parts of the section."""
     found, splits = read("choose_or_compress"), read("codes")
     chosen = found.get("cells", {})
-    done = f"{GAUSSIANS}/none/1" in chosen
-    size, data = "", "Scene 15"
-    if found:
-        data = {"scene15": data}.get(found["data"], found["data"])
-        size = f", {found['train_rows']:,} training and {found['test_rows']:,} test images"
+    size = find_size(chosen)
     yield "## [CC] To choose or to compress"
-    yield (
-        f"{data}, mean over classes. The first five claims: five random splits of 131,072 "
-        "features of 256 Gaussians over 4 regions, `benchmarks/codes.py`. "
-        f"{describe_origin(splits)} The tables and all other "
-        "claims: `recipes/choose_or_compress.py`, 128 Gaussians over 8 regions as in the paper, "
-        f"one split{size}; ± is the standard error of a difference over these "
-        f"test images. {describe_origin(chosen)}"
-    )
-    if f"{GAUSSIANS}/information" in chosen:
+    text = ""
+    if splits:
+        text = (
+            "The first five claims: Scene 15, five random splits of 131,072 features of 256 "
+            f"Gaussians over 4 regions, `benchmarks/codes.py`. {describe_origin(splits)} The "
+            "tables and all other claims: "
+        )
+    if found:
+        data = {"scene15": "Scene 15"}.get(found["data"], found["data"])
+        paper = " as in Figures 1 to 3 of the paper" if size == GAUSSIANS else ""
+        yield (
+            f"{text}{data}, mean over classes, `recipes/choose_or_compress.py`; {size} Gaussians "
+            f"over 8 regions{paper} unless stated; one split, {found['train_rows']:,} training and "
+            f"{found['test_rows']:,} test images. ± is the standard error of a difference over "
+            f"these test images. {describe_origin(chosen)}"
+        )
+    if f"{size}/information" in chosen:
         yield "Figure 2: information of single features about the class, by quantiser."
         yield table_of_information(found)
         yield "![Information of features, by quantiser](images/evidence/information.png)"
-    if done:
-        yield describe_chosen(chosen)
+    if list_sizes(chosen):
+        yield (
+            "Sign bits beside product codes, points, by the share of cells (region, Gaussian) that "
+            "are empty; accuracy of plain rows."
+        )
+        yield table_of_sizes(found)
         yield (
             "Accuracy by code: `pq` product codes, `bits` sign bits of the features with the most "
             "information, `presence` the same with a bit for each cell, `hadamard` sign bits of "
             "rotated rows, `bilinear` those of [CC] as BPBC, `random` sign bits of random features."
         )
         yield table_of_codes(chosen)
-        if f"{GAUSSIANS}/selection" in chosen:
+        if f"{size}/selection" in chosen:
             yield describe_selection(chosen)
         yield "![Accuracy of codes against the compression ratio](images/evidence/codes.png)"
         yield (

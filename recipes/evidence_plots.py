@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from evidence_claims import average, read
-from evidence_codes import GAUSSIANS
+from evidence_codes import find_size, list_sizes
 from evidence_practice import BETAS, STRATEGIES, TABLE, list_features, list_runs
 from evidence_topk import DEPTHS, SILHOUETTES
 
@@ -121,12 +121,12 @@ def draw_practice(cells: dict[str, Any]) -> Any:
 
 def find_codes(cells: dict[str, Any]) -> bool:
     """Return whether codes were compared."""
-    return f"{GAUSSIANS}/none/1" in cells
+    return bool(list_sizes(cells))
 
 
 def find_quantiles(cells: dict[str, Any]) -> dict[str, Any]:
     """Return the information of the best features, by their percentage."""
-    found: dict[str, Any] = cells.get(f"{GAUSSIANS}/information", {}).get("quantiles", {})
+    found: dict[str, Any] = cells.get(f"{find_size(cells)}/information", {}).get("quantiles", {})
     return found
 
 
@@ -154,7 +154,7 @@ def draw_codes(cells: dict[str, Any]) -> Any:
 
     figure = Figure(figsize=(5.6, 3.4), layout="constrained")
     ax = figure.subplots()
-    own = {name: cell for name, cell in cells.items() if name.startswith(f"{GAUSSIANS}/")}
+    own = {name: cell for name, cell in cells.items() if name.startswith(f"{find_size(cells)}/")}
     points: dict[str, list[tuple[int, float]]] = {}
     for name, cell in own.items():
         if name.count("/") == 2:

@@ -14,8 +14,9 @@ rate is trained to its end, of at most 60 epochs or of more where an epoch looks
 (`LONGER`), and stopped at its best epoch; a best rate at an end of the grid extends it. The other
 seeds keep the rate of the first. w-OVR is the best of all values of beta on validation images. The
 test images are measured once: accuracies are means over classes, as in the paper. Seed 0 has all
-lines, the other seeds all but the reweighted and centred ones; Figure 2 is that of the largest
-features, with the learning rate and lam of the first seed.
+lines, the other seeds all but the reweighted and centred ones. Figure 2 is that of the largest of
+`--features`, with the learning rate and lam of the first seed; a best lam at an end of its grid,
+1e-5 to 0.1, extends it.
 
 Each result is written to `--out` as soon as it is known; `--features` runs some of them, `--short`
 leaves reweighted and centred lines out, and `--rows FOLDER` keeps the rows. Caltech-101, 100
@@ -47,7 +48,7 @@ from myriad.training.optimiser import Schedule
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need
+from results import Results, need, run_recipe
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "u-OVR": {"objective": "ovr", "beta": math.inf},
@@ -135,7 +136,7 @@ def train(method: Method, rows: Rows, seed: int, eta: float | None) -> dict[str,
         for rate in ETAS if eta is None else (eta,):
             try_rate(rate)
         for _ in range(MOST_EXTENSIONS if eta is None else 0):
-            best = max(tried, key=lambda rate: tried[rate][0])
+            best = find_best(tried)
             beyond = {min(tried): best / 3, max(tried): best * 3}.get(best)
             if beyond is None:
                 break
@@ -171,44 +172,75 @@ def measure(model: Any, rows: Rows) -> dict[str, Any]:
     }
 
 
-def list_strategies(epochs: int, lams: tuple[float, ...]) -> dict[str, list[SGD]]:
-    """Return the three strategies of [GP, Figure 2], one-vs-rest with beta = 1, with each lam."""
-    plain = SGD(objective="ovr", beta=1.0, scale=False, center=False, epochs=epochs)
-    plain = plain.without_early_stopping(epochs)
+def list_strategies(lams: tuple[float, ...]) -> dict[str, tuple[Schedule, tuple[float, ...]]]:
+    """Return the three strategies of [GP, Figure 2]: a schedule, and each lam."""
     return {
-        "(i) lam, decreasing step": [
-            replace(plain, lam=lam, schedule=Schedule("lam")) for lam in lams
-        ],
-        "(ii) lam, fixed step": [replace(plain, lam=lam) for lam in lams],
-        "(iii) early stopping": [plain],
+        "(i) lam, decreasing step": (Schedule("lam"), lams),
+        "(ii) lam, fixed step": (Schedule(), lams),
+        "(iii) early stopping": (Schedule(), (0.0,)),
     }
 
 
 def follow(
-    methods: list[SGD], rows: Rows, seed: int, first: dict[str, Any] | None
+    strategy: tuple[Schedule, tuple[float, ...]],
+    epochs: int,
+    rows: Rows,
+    seed: int,
+    first: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the result of the best of some methods, with its validation accuracy by epoch.
+    """Return the result of a strategy with the best lam, and its validation accuracy by epoch.
 
-    Each is trained for all epochs; the learning rate and lam are chosen on validation rows, or are
-    those of the result `first`, that of the first seed.
+    One-vs-rest with beta = 1; all epochs are trained. The learning rate and lam are chosen on
+    validation rows, or are those of the result `first`, that of the first seed; a best lam at an
+    end of several extends them.
     """
     began = time.process_time()
     part, val = split_rows(rows, seed)
     context, n_classes = Context(threads=1), len(rows.class_names)
+    schedule, lams = strategy
+    plain = SGD(objective="ovr", beta=1.0, scale=False, center=False, epochs=epochs, seed=seed)
+    plain = plain.without_early_stopping(epochs)
+    eta = None
     if first is not None:
-        known = {name: first["settings"][name] for name in ("eta", "lam")}
-        methods = [replace(methods[0], **known)]
-    fits = [
-        replace(m, seed=seed).fit(part, val, n_classes=n_classes, context=context) for m in methods
-    ]
-    best = max(fits, key=lambda fitted: max(row["top1"] for row in fitted.history))
-    return measure(best.model, rows) | {
+        eta, lams = first["settings"]["eta"], (first["settings"]["lam"],)
+    tried: dict[float, tuple[float, Fitted]] = {}
+
+    def try_lam(lam: float) -> None:
+        method = replace(plain, eta=eta, lam=lam, schedule=schedule)
+        fitted = method.fit(part, val, n_classes=n_classes, context=context)
+        tried[lam] = max(row["top1"] for row in fitted.history), fitted
+
+    for lam in lams:
+        try_lam(lam)
+    best = find_best(tried)
+    for _ in range(MOST_EXTENSIONS if len(lams) > 1 else 0):
+        beyond = {min(tried): best / 10, max(tried): best * 10}.get(best)
+        if beyond is None:
+            break
+        try_lam(beyond)
+        best = find_best(tried)
+    fitted = tried[best][1]
+    return measure(fitted.model, rows) | {
         "dim": rows.dim,
-        "curve": [round(row["top1"], 2) for row in best.history],
-        "epochs": best.epochs,
-        "settings": best.settings,
+        "curve": [round(row["top1"], 2) for row in fitted.history],
+        "tried": {f"{lam:g}": round(top1, 2) for lam, (top1, _) in sorted(tried.items())},
+        "epochs": fitted.epochs,
+        "settings": fitted.settings,
         "seconds": round(time.process_time() - began, 1),
     }
+
+
+def find_best(tried: dict[float, tuple[float, Fitted]]) -> float:
+    """Return the value of a setting with the best validation accuracy, the first on ties."""
+    return max(tried, key=lambda value: tried[value][0])
+
+
+def order_features(name: str) -> tuple[str, int]:
+    """Return the key that sorts features: bags of words, then Fisher vectors by length."""
+    kind, _, size = name.partition("-")
+    if kind not in ("bov", "fv") or not size.isdigit():
+        sys.exit(f"--features knows names such as bov-1024 and fv-64, not {name}.")
+    return kind, int(size)
 
 
 def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Namespace) -> None:
@@ -230,11 +262,11 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
         show(CHOSEN, results.fill(f"{feature}/{CHOSEN}/{seed}", partial(dict, best)), seed)
     if feature != options.largest:
         return
-    strategies = list_strategies(*((3, LAMS[1::2]) if options.quick else (CURVE, LAMS)))
+    epochs, lams = (3, LAMS[1::2]) if options.quick else (CURVE, LAMS)
     for seed in range(options.seeds):
-        for line, methods in strategies.items():
+        for line, strategy in list_strategies(lams).items():
             first = results.cells.get(f"{feature}/{line}/0")
-            compute = partial(follow, methods, rows, seed, first)
+            compute = partial(follow, strategy, epochs, rows, seed, first)
             show(line, results.fill(f"{feature}/{line}/{seed}", compute), seed)
 
 
@@ -255,7 +287,7 @@ def main() -> None:
     if options.quick:
         options.classes, options.epochs, options.seeds = 10, 2, 1
     features = options.features or ("fv-2" if options.quick else "bov-1024,fv-4,fv-16,fv-64,fv-256")
-    options.largest = "fv-2" if options.quick else "fv-256"
+    options.largest = max(features.split(","), key=order_features)
     with tempfile.TemporaryDirectory() as folder:
         if options.quick:
             data = Path(folder)
@@ -268,11 +300,13 @@ def main() -> None:
             "images": options.images,
         }
         described["data"] = "glyphs" if options.quick else data.stem
+        described["epochs"] = options.epochs
         results = Results(options.out, described)
+        print("                                        top-1     top-5, over classes")
         for feature in features.split(","):
             rows = load_rows(data, feature, options.classes, options.images, options.rows)
             run_feature(feature, rows, results, options)
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

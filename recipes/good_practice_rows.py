@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from image_folders import find_splits, keep_arrays
+from image_folders import choose_classes, find_splits, keep_arrays, select_readable
 from photograph_rows import span
 
 from myriad import BagOfVisualWords, FisherVector
@@ -78,6 +78,7 @@ def describe(feature: str, images: ImageList, n_classes: int, most: int) -> dict
     feature : ``bov-1024`` for bags of 1,024 words over the four regions of the paper's pyramid,
         ``fv-64`` for Fisher vectors of 64 Gaussians of the whole image.
     """
+    images = choose_classes(select_readable(images))
     chosen = choose(images, n_classes, most)
     kind, size = feature.split("-")
     if kind == "bov":

@@ -34,7 +34,6 @@ docs/recipes.md.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -60,7 +59,7 @@ from myriad.training import (
 
 sys.path.insert(0, str(Path(__file__).parent))
 from highly_multiclass_rows import read_rows, split
-from results import describe_run, need
+from results import Results, describe_run, need, run_recipe
 
 PROPER = EmbeddingOptions(
     discriminant="linear", rank_weight=True, last_violators=0, adagrad=False, max_norm=1.0
@@ -93,17 +92,8 @@ EPOCHS = 30
 ABLATED_DIM = 64
 
 
-class TableResults:
-    """Results by table, line and seed, in a file from which an interrupted run resumes."""
-
-    def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
-        self._path, self._described = path, described
-        self.cells: dict[str, dict[str, Any]] = {}
-        if path is not None and path.exists():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if any(kept.get(name) != value for name, value in described.items()):
-                sys.exit(f"{path} holds results of another call: choose another file.")
-            self.cells = kept["cells"]
+class TableResults(Results):
+    """Results by table, line and seed."""
 
     def find(self, table: str, line: str, seed: int) -> dict[str, Any] | None:
         """Return a result if it is known."""
@@ -111,20 +101,25 @@ class TableResults:
 
     def best(self, table: str, lines: Sequence[int]) -> str:
         """Return the line of a table that is best on the validation rows of the first seed."""
+        missing = [n for n in lines if f"{table}/{n}/0" not in self.cells]
+        if missing:
+            part = {"by_dim": "dims", "by_order": "orders"}[table]
+            sys.exit(
+                f"This part chooses among the results of the part {part}, of which "
+                f"{', '.join(map(str, missing))} have not been run: add {part} to --parts."
+            )
         validated = {str(n): self.cells[f"{table}/{n}/0"]["validation"] for n in lines}
         return max(validated, key=lambda line: validated[line])
 
     def add(self, table: str, line: str, seed: int, cell: dict[str, Any]) -> None:
         """Add a result, print it, and write all results to the file."""
-        self.cells[f"{table}/{line}/{seed}"] = cell | describe_run()
+        self.fill(f"{table}/{line}/{seed}", lambda: cell)
         shown = f"{cell['test']:6.2f} %  {cell['seconds']:7.1f} s"
         print(f"seed {seed}  {table:<7} {line:<38} {shown}", flush=True)
-        if self._path is None:
-            return
-        found = {**describe_run(), **self._described, **self.summarise(), "cells": self.cells}
-        beside = self._path.with_suffix(".part")
-        beside.write_text(json.dumps(found, indent=1, default=str) + "\n", encoding="utf-8")
-        beside.replace(self._path)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the call and the tables."""
+        return {**describe_run(), **super().describe(), **self.summarise()}
 
     def summarise(self) -> dict[str, dict[str, dict[str, float]]]:
         """Return the mean and the spread of each line over the seeds that are done."""
@@ -338,4 +333,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import cv2
 import numpy as np
+from image_folders import select_readable
 
-from myriad.errors import MyriadError
 from myriad.images import choose_glyphs, find_images, read_image, write_glyphs
 from myriad.store import ArrayRows
 
@@ -44,15 +45,17 @@ def describe(picture: np.ndarray) -> np.ndarray:
 def read_data(path: Path, n_classes: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and labels of the first classes: of Omniglot, of a file of rows, or of images."""
     if path.suffix != ".npz":
-        try:
-            images = find_images(path)
-        except MyriadError as error:
-            sys.exit(str(error))
+        images = select_readable(find_images(path))
         kept, labels = number_classes(images.labels, n_classes, path)
         pictures = (read_image(images.read(int(i))) for i in kept)
         return np.stack([describe(255.0 - p.astype(np.float32)) for p in pictures]), labels
-    with np.load(path) as stored:
-        X, y = stored["X"], stored["y"]
+    try:
+        with np.load(path) as stored:
+            X, y = stored["X"], stored["y"]
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        sys.exit(f"{path} cannot be used: a .npz file needs the arrays X and y.")
+    if X.ndim not in (2, 3) or len(X) != len(y):
+        sys.exit(f"{path} cannot be used: X has the shape {X.shape}, and y {y.shape}.")
     if X.ndim == 2:
         kept, labels = number_classes(np.unique(y, return_inverse=True)[1], n_classes, path)
         return X[kept].astype(np.float32), labels
@@ -70,6 +73,9 @@ def number_classes(
     large = np.flatnonzero(counts >= FEWEST)[:n_classes]
     if len(large) < 3:
         sys.exit(f"{path} has fewer than three classes of {FEWEST} images or more.")
+    few = int(((counts > 0) & (counts < FEWEST)).sum())
+    if few:
+        print(f"Left out: {few} classes of {path.name}, which have fewer than {FEWEST} images.")
     numbers = np.full(len(counts) + 1, -1, np.int32)  # the last is for unknown labels
     numbers[large] = np.arange(len(large))
     kept = np.flatnonzero(numbers[labels] >= 0)

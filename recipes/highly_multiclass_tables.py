@@ -111,6 +111,7 @@ def format_tables(results: dict[str, dict[str, Any]]) -> str:
             "### Classifiers [HM, Table 8]",
             format_table(["", *sets, *PAPER_SETS], classifiers),
             "### From Wsabie to Wsabie++, Euclidean throughout [HM, Table 6]",
+            "Embeddings of 64 dimensions; the paper's have 100.",
             format_table(["", *sets, "21k Web"], ablations),
             "### Wsabie++ by the dimensions of its embedding [HM, 9.1]",
             format_table(["dim", *sets, "21k Web"], by_dim),

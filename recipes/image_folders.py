@@ -9,53 +9,74 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import make_folder
 
-from myriad.errors import MyriadError
-from myriad.images import ImageList, find_images
+from myriad.images import BadImage, ImageList, find_images, read_image
 
 TESTS = 5
 """One image of so many tests, where the data name no splits."""
 LEAST = 3
 """Classes that a recipe needs."""
+LEAST_IMAGES = 5
+"""Training images that a class needs: a fifth of them validates."""
 
 
 def find_splits(data: Path) -> ImageList:
-    """Return the images of all classes that have some in train/ and in test/.
+    """Return the images of all classes with enough in train/ and some in test/.
 
     Where the data name no splits, as in a folder CLASS/IMAGE, a fifth of each class tests. Other
     images, such as those of val/, are left out. Ends the program where there is nothing to run.
     """
-    try:
-        images = find_images(data)
-    except MyriadError as error:
-        sys.exit(str(error))
-    labels, splits = images.labels, images.splits
-    if not (splits != "").any():
-        splits = draw_splits(labels)
-    chosen = {
-        split: np.bincount(
-            labels[(labels >= 0) & (splits == split)], minlength=len(images.class_names)
-        )
+    images = find_images(data)
+    if not (images.splits != "").any():
+        images = replace(images, splits=draw_splits(images.labels))
+    return choose_classes(images)
+
+
+def choose_classes(images: ImageList) -> ImageList:
+    """Return the images of all classes with enough to train and some to test on."""
+    labels, splits, n_classes = images.labels, images.splits, len(images.class_names)
+    train, test = (
+        np.bincount(labels[(labels >= 0) & (splits == split)], minlength=n_classes)
         for split in ("train", "test")
-    }
-    kept = np.flatnonzero((chosen["train"] > 0) & (chosen["test"] > 0))
+    )
+    kept = np.flatnonzero((train >= LEAST_IMAGES) & (test > 0))
+    needed = f"{LEAST_IMAGES} images or more in train/CLASS and at least one in test/CLASS"
     if len(kept) < LEAST:
-        sys.exit(f"{data} needs {LEAST} classes or more with images in train/CLASS and test/CLASS.")
-    numbers = np.full(len(images.class_names) + 1, -1, np.int32)  # the last is for unknown labels
+        sys.exit(f"{images.root} has {len(kept)} classes with {needed}: this recipe needs {LEAST}.")
+    if len(kept) < n_classes:
+        print(f"Left out: {n_classes - len(kept)} of {n_classes} classes, without {needed}.")
+    numbers = np.full(n_classes + 1, -1, np.int32)  # the last is for unknown labels
     numbers[kept] = np.arange(len(kept))
     images = replace(
         images,
         labels=numbers[labels],
         class_names=[images.class_names[c] for c in kept],
-        splits=splits,
         sets=None,
     )
     return images.select((images.labels >= 0) & np.isin(splits, ("train", "test")))
 
 
-def draw_splits(labels: np.ndarray) -> np.ndarray:
+def select_readable(images: ImageList) -> ImageList:
+    """Return the images that can be read, and say which cannot."""
+    unusable = {}
+    for i in range(len(images)):
+        try:
+            read_image(images.read(i))
+        except BadImage as error:
+            unusable[i] = error
+    if unusable:
+        first, why = next(iter(unusable.items()))
+        print(
+            f"Left out: {len(unusable)} of {len(images)} images, which cannot be read, "
+            f"such as {images.locate(first)} ({why})."
+        )
+    return images.select([i for i in range(len(images)) if i not in unusable])
+
+
+def draw_splits(labels: np.ndarray, seed: int = 0) -> np.ndarray:
     """Return a split of each image: a fifth of each class, at random, is for testing."""
-    order = np.random.default_rng(0).permutation(len(labels))
+    order = np.random.default_rng(seed).permutation(len(labels))
     order = order[np.argsort(labels[order], kind="stable")]
     splits = np.full(len(labels), "train", "<U5")
     for c in np.unique(labels):
@@ -71,7 +92,7 @@ def keep_arrays(
         return compute()
     path = folder / f"{name}-{images.fingerprint()[:8]}.npz"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         part = path.with_suffix(".part.npz")
         np.savez(part, **compute())
         part.replace(path)

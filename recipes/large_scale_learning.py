@@ -44,7 +44,7 @@ from myriad.training import SGD, AtomDescent, BinaryDual, Context, Method, TopK
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need
+from results import Results, need, run_recipe, show
 
 SIZES = (10, 25, 50, 100)
 FEW = (10, 25)
@@ -161,7 +161,7 @@ def run_part(part: str, rows: Rows, results: Results, sizes: tuple[int, ...]) ->
     def fill(name: str, compute: Any) -> dict[str, Any]:
         cell = results.fill(f"{part}/{name}", compute)
         shown = {n: v for n, v in cell.items() if isinstance(v, float)}
-        print(f"{part} {name}: {shown}", flush=True)
+        print(f"{part} {name}: {show(shown)}", flush=True)
         return cell
 
     for size in sizes if part == "solvers" else sizes[: len(FEW)]:
@@ -207,4 +207,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

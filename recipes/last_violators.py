@@ -36,7 +36,7 @@ from myriad.training.embedding.trainer import Embedding
 from myriad.training.settings import mean_square
 
 sys.path.insert(0, str(Path(__file__).parent))
-from results import Results, need
+from results import Results, need, run_recipe, show
 
 SETTINGS = ((0.003, 0.0125), (0.03, 0.0125), (0.03, 0.0375), (0.3, 0.0375), (0.3, 0.125))
 FORMS = {"none": (0, True), "8, as in the paper": (8, False), "8, forgotten": (8, True)}
@@ -112,8 +112,8 @@ def main() -> None:
         for form in FORMS:
             name = f"{margin:g}/{eta:g}/{form}"
             compute = partial(run, parts, margin, eta, form)
-            print(results.fill(name, compute), flush=True)
+            print(show(results.fill(name, compute)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

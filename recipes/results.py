@@ -14,7 +14,23 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from record import describe_run, write_results
 
-__all__ = ["Results", "describe_run", "fill_page", "keep_folder", "need", "write_results"]
+from myriad.errors import MyriadError
+
+__all__ = [
+    "Results",
+    "describe_run",
+    "fill_page",
+    "keep_folder",
+    "make_folder",
+    "need",
+    "run_recipe",
+    "show",
+    "write_results",
+]
+
+ORIGIN = ("machine", "commit", "date")
+INTERRUPTED = 130
+"""Exit status of a program that was interrupted, as shells have it."""
 
 
 class Results:
@@ -29,12 +45,23 @@ class Results:
     def __init__(self, path: Path | None, described: dict[str, Any]) -> None:
         self._path, self._described = path, described
         self.cells: dict[str, Any] = {}
-        if path is None or not path.exists():
+        if path is None:
             return
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if any(kept.get(name, value) != value for name, value in described.items()):
-            sys.exit(f"{path} holds results of another call: choose another file.")
-        self.cells = kept["cells"]
+        require_writable(path)
+        if not path.exists():
+            return
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            cells = kept["cells"]
+        except (ValueError, LookupError, TypeError):
+            sys.exit(f"{path} is not a file of results: choose another file for --out.")
+        for name, value in described.items():
+            if kept.get(name, value) != value:
+                sys.exit(
+                    f"{path} holds results of another call ({name}: {kept[name]}, not {value}): "
+                    "choose another file for --out."
+                )
+        self.cells = cells
 
     def fill(self, name: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return a result, computed if it is not known yet, with machine, commit and date."""
@@ -47,11 +74,57 @@ class Results:
     def _write(self) -> None:
         if self._path is None:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         beside = self._path.with_suffix(".part")
-        content = {**self._described, "cells": self.cells}
-        beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        content = {**self.describe(), "cells": self.cells}
+        text = json.dumps(content, indent=1, default=str)
+        beside.write_text(text + "\n", encoding="utf-8")
         beside.replace(self._path)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what stands before the results in the file."""
+        return self._described
+
+
+def require_writable(path: Path) -> None:
+    """End the program, before hours of work, where a file cannot be written."""
+    if path.is_dir():
+        sys.exit(
+            f"{path} is a folder: --out is a file of results, such as {path / 'results.json'}."
+        )
+    make_folder(path.parent)
+    beside = path.with_suffix(".part")
+    try:
+        beside.touch()
+        beside.unlink()
+    except OSError as error:
+        sys.exit(f"{path} cannot be written: {error.strerror}.")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, or end the program and say why it cannot be made."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"The folder {path} cannot be made: {error.strerror}.")
+
+
+def show(cell: dict[str, Any]) -> str:
+    """Return the values of a result as text, without machine, commit and date."""
+    return ", ".join(f"{name} {value}" for name, value in cell.items() if name not in ORIGIN)
+
+
+def run_recipe(main: Callable[[], None]) -> None:
+    """Run a recipe; end it with a sentence if it is interrupted or cannot go on."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        print(
+            "\nInterrupted. What is in the file of --out stays there; the same command continues.",
+            file=sys.stderr,
+        )
+        sys.exit(INTERRUPTED)
+    except MyriadError as error:
+        sys.exit(str(error))
 
 
 def fill_page(page: Path | None, tables: dict[str, str]) -> None:

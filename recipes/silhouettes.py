@@ -57,8 +57,8 @@ from myriad.training.dual.method import DualMethod
 from myriad.training.validation import ModelRanker, validate
 
 sys.path.insert(0, str(Path(__file__).parent))
-from image_folders import find_splits
-from results import Results, need
+from image_folders import choose_classes, find_splits, select_readable
+from results import Results, need, run_recipe
 
 DEPTHS = (1, 2, 3, 4, 5, 10)
 SIDE = 28
@@ -95,8 +95,14 @@ class Budget:
 def read_silhouettes(path: Path) -> dict[str, ArrayRows]:
     """Return the three splits of the file."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
-    contents = loadmat(path)
+    try:
+        contents = loadmat(path)
+    except (MatReadError, ValueError, OSError) as error:
+        sys.exit(f"{path} cannot be read: {error}")
+    if "train_data" not in contents:
+        sys.exit(f"{path} is not a file of Caltech 101 Silhouettes: it has no train_data.")
     splits = {}
     for name in ("train", "val", "test"):
         labels = contents[f"{name}_labels"].ravel().astype(np.int32) - 1
@@ -110,7 +116,7 @@ def read_pictures(path: Path) -> dict[str, ArrayRows]:
 
     Every third training image of a class validates.
     """
-    images = find_splits(path)
+    images = choose_classes(select_readable(find_splits(path)))
     pictures = (read_image(images.read(i)) for i in range(len(images)))
     small = [cv2.resize(p, (SIDE, SIDE), interpolation=cv2.INTER_AREA).ravel() for p in pictures]
     X, y, splits = np.stack(small).astype(np.float32) / 255, images.labels, images.splits.copy()
@@ -231,6 +237,7 @@ def run(name: str, method: Any, splits: dict[str, ArrayRows]) -> dict[str, Any]:
             found = embed(method, splits, pool)
         if "best" in found:
             found["test"] = measure(found.pop("best"), splits["test"], pool)
+    found["tested"] = splits["test"].n_rows
     return found | {"seconds": round(time.perf_counter() - began, 1)}
 
 
@@ -265,4 +272,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

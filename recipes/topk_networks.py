@@ -6,7 +6,8 @@
     python recipes/evidence.py docs/evidence.md                  # the results as tables
 
 `--data` is a store, or images in train/CLASS and test/CLASS (a folder or an archive), of which
-`--work FOLDER` keeps the store of EfficientNet-Lite0 rows. Seed 0 has the splits of the data, the
+`--work FOLDER` keeps the store of EfficientNet-Lite0 rows. Without test rows a fifth of each class
+tests. Seed 0 has the splits of the data, the
 others draw as many training rows of each class from all rows. A fifth of the training rows of each
 class chooses lam by top-1 accuracy, on the path that every dual method of myriad takes; then the
 model is trained on all of them with the same ``C = 1 / (lam n)``, and measured once on the test
@@ -29,13 +30,14 @@ from typing import Any
 
 import numpy as np
 from automatic_problems import Problem, load_digits, read_store, run_verb
+from image_folders import LEAST, LEAST_IMAGES, draw_splits, find_splits
 
 from myriad.store import ArrayRows, Store
 from myriad.training import BinaryDual, Context, TopK
 from myriad.training.dual.method import DualMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
-from results import Results, need
+from results import Results, need, run_recipe
 
 DEPTHS = (1, 2, 3, 4, 5, 10)
 GUESSES = (3, 5, 10)
@@ -87,6 +89,39 @@ def run(method: DualMethod, problem: Problem) -> dict[str, Any]:
     }
 
 
+def read_rows(folder: Path, seed: int) -> Problem:
+    """Return the rows of a store; a fifth of each class tests if the store has no test rows."""
+    store = Store.open(folder)
+    names = sorted(set(store.splits))
+    if "test" in names:
+        return read_store(folder, seed)
+    rows = store.rows(names)
+    X = np.concatenate([block.X for block in rows.blocks(256)]).astype(np.float32)
+    y = np.asarray(rows.labels).astype(np.int64)
+    test = draw_splits(y, seed) == "test"
+    return Problem(X[~test], y[~test], X[test], y[test])
+
+
+def choose_classes(found: Problem, data: Path) -> Problem:
+    """Return the rows of all classes with enough to train and some to test on."""
+    n_classes = int(max(found.y.max(), found.y_test.max(initial=0))) + 1
+    train, test = (np.bincount(y, minlength=n_classes) for y in (found.y, found.y_test))
+    kept = (train >= LEAST_IMAGES) & (test > 0)
+    if kept.sum() < LEAST:
+        sys.exit(
+            f"{data} has {kept.sum()} classes with {LEAST_IMAGES} rows or more to train and one to "
+            f"test on: this recipe needs {LEAST}."
+        )
+    numbers = np.cumsum(kept) - 1
+    some, others = kept[found.y], kept[found.y_test]
+    return Problem(
+        found.X[some],
+        numbers[found.y[some]],
+        found.X_test[others],
+        numbers[found.y_test[others]],
+    )
+
+
 def load(options: argparse.Namespace, seed: int) -> Problem:
     """Return the rows of a seed."""
     if options.quick:
@@ -97,13 +132,12 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
     if not (data / "store.json").exists():
         if options.work is None:
             sys.exit(f"{data} holds images: --work is missing, a folder that keeps their rows.")
-        store = options.work / f"{data.stem}-{NETWORK}"
+        images = find_splits(data)
+        store = options.work / f"{data.stem}-{NETWORK}-{images.fingerprint()[:8]}"
         if not store.exists():
             words = ["--signature", NETWORK, "--layers", "last", "--codes", "none"]
             run_verb("extract", data, "--out", store, *words)
-    if "test" not in np.asarray(Store.open(store).splits):
-        sys.exit(f"{data} has no rows to test on: this recipe needs images in test/CLASS.")
-    found = read_store(store, seed)
+    found = choose_classes(read_rows(store, seed), data)
     number = np.empty(len(found.y), np.int64)
     number[np.argsort(found.y, kind="stable")] = np.concatenate(
         [np.arange(n) for n in np.bincount(found.y)]
@@ -138,4 +172,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

@@ -24,6 +24,7 @@ def recipes(monkeypatch):
         ([1.2], {}, "holds"),
         ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
+        ([0.0, 0.0], {"tested": 240}, "undecided"),
         ([], {}, "not run"),
         ([4.2], {"tested": 24}, "undecided"),
         ([4.2], {"tested": 240}, "holds"),
@@ -48,22 +49,34 @@ def test_tables_are_printed_for_other_results(recipes, monkeypatch, tmp_path):
     from evidence_claims import Source
 
     monkeypatch.setattr(Source, "folder", tmp_path)
-    assert "| not run |" in format_tables()
+    assert format_tables().count("\n\nNot run.") == 5
     run = {"machine": "a machine", "commit": "1", "date": "2026-01-01"}
     row = {"chosen": {}, "test": [float(n) for n in range(6)]} | run
     lines = {f"table8/{line}/0": {"test": 5.0} | run for line in ("Wsabie++", "Wsabie")}
     found = {
-        "silhouettes": {"data": "birds", "cells": {"OVA": row}},
-        "highly_multiclass-birds": {"cells": lines},
+        "first": {"recipe": "silhouettes", "data": "birds", "cells": {"OVA": row}},
+        "second": {"recipe": "highly_multiclass", "set": "birds", "cells": lines},
+        "other": [1, 2],
     }
     for name, content in found.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf-8")
     text = format_tables()
     assert "birds, `recipes/silhouettes.py`. Run on 2026-01-01, a machine." in text
     assert "| OVA | 0.00 | 1.00 |" in text
+    assert "| Table 8: Wsabie++ | 5.0 |" in text
     assert "| Wsabie++ is ahead of Wsabie (birds) | +3.7 to +5.4 | +0.0 | undecided |" in text
     assert "61.81" not in text  # of the paper's own data
     assert "![" not in text  # plots are drawn of our own results
+    assert "| not run |\n| --- |" in text
+    assert text.count("| not run |") == 1  # what has not been run is left out
+
+
+def test_the_range_of_one_value_is_the_value(recipes):
+    from evidence_claims import show_range
+
+    assert show_range([3.0, 1.0], ".1f", " times") == "1.0 to 3.0 times"
+    assert show_range([1.0], "+.1f") == "+1.0"
+    assert show_range([], "+.1f") == "–"
 
 
 def test_differences_are_paired_by_seed(recipes):
@@ -86,6 +99,32 @@ def test_a_row_is_reproduced_if_all_its_columns_are_near(recipes):
     assert compare(cell, "top-10 alpha")[-1] == "top-1 +0.63, at most -1.40"
 
 
+def test_one_split_of_other_data_decides_only_what_is_clear(recipes):
+    from evidence_topk import claims_of_silhouettes
+
+    cells = {
+        "top-10 alpha": {"test": [50.0, 0, 0, 0, 60.0, 0], "tested": 200},
+        "top-1 alpha": {"test": [50.4, 0, 0, 0, 59.0, 0], "tested": 200},
+    }
+    verdicts = {own: next(claims_of_silhouettes(cells, own=own))[-1] for own in (True, False)}
+    assert verdicts == {True: "holds", False: "undecided"}
+
+
+def test_tables_of_codes_are_those_of_the_gaussians_that_were_run(recipes):
+    from evidence_codes import compare_times, find_size
+
+    assert find_size({"8/none/1": {}, "64/none/1": {}}) == 8
+    assert find_size({"8/none/1": {}, "128/none/1": {}}) == 128
+    assert find_size({}) == 128
+    for times, verdict in (
+        ([0.01, 0.03], "undecided"),
+        ([0.1, 0.9], "holds"),
+        ([0.9, 0.1], "**does not hold**"),
+        ([None, 0.1], "not run"),
+    ):
+        assert compare_times(times, 1, holds=lambda a, b: a < b)[1] == verdict
+
+
 def test_two_codes_are_compared_image_by_image(recipes):
     from evidence_codes import compare_images, decide
 
@@ -101,6 +140,7 @@ def test_two_codes_are_compared_image_by_image(recipes):
     assert decide((-3.0, 1.0))[1] == "**does not hold**"
     assert decide((-3.0, 0.5), least=-5.0)[1] == "holds"
     assert decide(compare_images(None, second, [4, 2]))[1] == "not run"
+    assert compare_images(first | {"rows": "a"}, second | {"rows": "b"}, [4, 2]) is None
 
 
 def test_rows_in_their_span_have_the_same_inner_products(recipes):
