@@ -79,3 +79,9 @@ def refuse_extreme_scale(X: Any) -> None:
             f"The largest of the values is {size:.0e}, so products of rows are beyond the range of "
             "float32. Scale the rows to norms of about 1."
         )
+
+
+def ascends(values: NDArray[Any], *, strictly: bool = False) -> bool:
+    """Return whether integers ascend. Differences of those of a damaged file could overflow."""
+    first, second = values[:-1], values[1:]
+    return bool(((first < second) if strictly else (first <= second)).all())

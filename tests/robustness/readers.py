@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from PIL import Image
 
 from myriad.cli.report import write_html
 from myriad.codes.code import load_code, save_code
@@ -59,6 +60,8 @@ class Reader:
     read : reads a file whose content was changed; may raise `MyriadError` or `BadImage`.
     file : the name of that file in the folder of `make`.
     make : writes all files that the reader needs to an empty folder.
+    seeds : further valid contents of that file.
+    others : functions as `make` that write files of other kinds.
     update_checksums : updates the checksums of the changed file in other files.
     """
 
@@ -67,6 +70,8 @@ class Reader:
     mutate: Mutate
     make: Callable[[Path, Path], object]
     update_checksums: Callable[[Path], object] = lambda path: None
+    seeds: tuple[bytes, ...] = ()
+    others: tuple[Callable[[Path, Path], object], ...] = ()
 
     def try_content(self, folder: Path, content: bytes) -> str:
         """Read a file of this content; return the error message. Any other exception is a fault."""
@@ -187,6 +192,18 @@ def to_bytes(function: Callable[..., Any], *arguments: Any, **named: Any) -> byt
     return stream.getvalue()
 
 
+def save_picture(form: str, mode: str = "RGB", **options: Any) -> bytes:
+    """Return the file of a drawn character, in a mode of Pillow."""
+    image = Image.open(io.BytesIO(picture(1, 2))).convert("RGB").convert(mode)
+    if options.pop("animated", False):
+        options |= {"save_all": True, "append_images": [image.rotate(90), image.rotate(180)]}
+    if orientation := options.pop("orientation", None):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        options["exif"] = exif
+    return to_bytes(lambda stream: image.save(stream, form, **options))
+
+
 LABELS = "".join(f"{NAMES[i % 3]}\n" for i in range(12)).encode()
 NPY = to_bytes(np.save, ROWS)
 MEMBERS = {f"{name}/{i}.png": picture(i, i) for name in NAMES[:2] for i in range(2)}
@@ -205,6 +222,19 @@ IMAGE_TABLE = pa.table(
         "image": [{"bytes": content, "path": name} for name, content in MEMBERS.items()],
         "label": [name.partition("/")[0] for name in MEMBERS],
     }
+)
+IMAGE_TABLES = tuple(
+    to_bytes(lambda stream, table=table: pq.write_table(table, stream))
+    for table in (
+        IMAGE_TABLE.set_column(0, "image", pa.array(list(MEMBERS.values()))),
+        IMAGE_TABLE.set_column(1, "label", pa.array([0, 1, 0, 1])).replace_schema_metadata(
+            {
+                "huggingface": '{"info": {"features": {"label": {"_type": "ClassLabel", '
+                '"names": ["ant", "bee"]}, "image": {"_type": "Image"}}}}'
+            }
+        ),
+        IMAGE_TABLE.append_column("split", pa.array(["train", "validation", "test", "train"])),
+    )
 )
 MANIFEST = b"path,label,split,group\n" + b"".join(
     b"%d.png,%s,%s,g%d\n" % (i, NAMES[i // 3].encode(), (b"train", b"val", b"train")[i % 3], i % 3)
@@ -293,10 +323,86 @@ def make_torch(ready: Path, folder: Path) -> None:
     write_example(folder / "w.pth")
 
 
+PICTURES = {
+    "PNG": [
+        save_picture("PNG", "L"),
+        save_picture("PNG", "P", transparency=3),
+        save_picture("PNG", "RGBA", orientation=6),
+        save_picture("PNG", "I;16"),
+        save_picture("PNG", "1"),
+        save_picture("PNG", animated=True),
+    ],
+    "JPEG": [
+        save_picture("JPEG", progressive=True, orientation=5),
+        save_picture("JPEG", "CMYK"),
+        save_picture("JPEG", "L", optimize=True),
+        save_picture("JPEG", subsampling=2, restart_marker_rows=1, comment=b"c"),
+    ],
+    "GIF": [save_picture("GIF", "P", transparency=0), save_picture("GIF", animated=True)],
+    "BMP": [save_picture("BMP", mode) for mode in ("L", "1", "P", "RGBA")],
+    "TIFF": [
+        *(
+            save_picture("TIFF", mode, compression=compression)
+            for mode, compression in (
+                ("RGB", "tiff_lzw"),
+                ("RGBA", "tiff_adobe_deflate"),
+                ("L", "packbits"),
+                ("1", "group4"),
+                ("RGB", "jpeg"),
+                ("CMYK", "raw"),
+                ("I;16", "raw"),
+                ("F", "raw"),
+                ("P", "raw"),
+            )
+        ),
+        save_picture("TIFF", animated=True),
+        save_picture("TIFF", big_tiff=True, orientation=8),
+    ],
+    "WEBP": [
+        save_picture("WEBP", lossless=True, orientation=3),
+        save_picture("WEBP", "RGBA"),
+        save_picture("WEBP", animated=True),
+    ],
+}
+"""Further pictures of each format: other modes, compressions, orientations, several frames."""
+ARRAYS = tuple(
+    to_bytes(np.save, array)
+    for array in (
+        ROWS.astype(np.float16),
+        ROWS.astype(">f8"),
+        np.asfortranarray(ROWS),
+        (ROWS * 20).astype(np.int8),
+    )
+)
+LABEL_ARRAYS = tuple(to_bytes(np.save, np.array(NAMES * 4, kind)) for kind in ("U3", "S3", "U9"))
+TABLES = tuple(
+    to_bytes(lambda stream, table=table: pq.write_table(table, stream))
+    for table in (
+        TABLE.set_column(0, "rows", TABLE["rows"].cast(pa.list_(pa.float32(), 4))),
+        TABLE.set_column(0, "rows", TABLE["rows"].cast(pa.large_list(pa.float64()))),
+        TABLE.append_column("split", pa.array(["train", "val", "test"] * 4)),
+        TABLE.set_column(1, "label", pa.array([[0], [1, 2], []] * 4)),
+        TABLE.set_column(1, "label", TABLE["label"].dictionary_encode()),
+    )
+)
+RELEASED = Path(__file__).resolve().parent.parent / "compatibility"
+"""Small stores and models of each version."""
+
+
+def copies_of(pattern: str) -> tuple[Callable[[Path, Path], object], ...]:
+    """Return functions that write the released stores or models of a pattern."""
+    return tuple(
+        lambda ready, folder, path=path: shutil.copytree(path, folder, dirs_exist_ok=True)
+        for path in sorted(RELEASED.glob(pattern))
+    )
+
+
+STORES, MODELS = copies_of("*/*.store"), copies_of("*/*.model")
 JSON, TEXT, LINES = mutation.mutate_json, mutation.mutate_text, mutation.mutate_json_lines
 TENSORS = mutation_tables.mutate_arrays
 ARROW, PARQUET = mutation_tables.mutate_arrow, mutation_tables.mutate_parquet
 PICTURE_FORMS = {
+    "PNG": mutation.mutate_png,
     "JPEG": mutation_fields.mutate_jpeg,
     "GIF": mutation_fields.mutate_front,
     "BMP": mutation_fields.mutate_front,
@@ -304,18 +410,33 @@ PICTURE_FORMS = {
     "WEBP": mutation_fields.mutate_front,
 }
 READERS = {
-    "store.json": Reader(read_store, "store.json", JSON, copy_of("rows.store")),
-    "plan.json": Reader(resume_store, "plan.json", JSON, copy_of("rows.store")),
+    "store.json": Reader(read_store, "store.json", JSON, copy_of("rows.store"), others=STORES),
+    "plan.json": Reader(resume_store, "plan.json", JSON, copy_of("rows.store"), others=STORES),
     "shard": Reader(
-        read_store, "shard-00000.arrow", ARROW, copy_of("rows.store"), update_store_checksum
+        read_store,
+        "shard-00000.arrow",
+        ARROW,
+        copy_of("rows.store"),
+        update_store_checksum,
+        others=STORES,
     ),
     "index": Reader(read_store, "index.arrow", ARROW, copy_of("rows.store"), update_store_checksum),
     "recipe": Reader(
-        read_store, "recipe.safetensors", TENSORS, copy_of("model.store"), update_store_checksum
+        read_store,
+        "recipe.safetensors",
+        TENSORS,
+        copy_of("model.store"),
+        update_store_checksum,
+        others=copies_of("*/b*.store"),
     ),
-    "config.json": Reader(read_model, "config.json", JSON, copy_of("model")),
+    "config.json": Reader(read_model, "config.json", JSON, copy_of("model"), others=MODELS),
     "model": Reader(
-        read_model, "model.safetensors", TENSORS, copy_of("model"), update_model_checksum
+        read_model,
+        "model.safetensors",
+        TENSORS,
+        copy_of("model"),
+        update_model_checksum,
+        others=MODELS,
     ),
     "evidence": Reader(read_report, "evidence.json", JSON, copy_of("model")),
     "pictures": Reader(read_class_pictures, "pictures.safetensors", TENSORS, make_pictures),
@@ -350,6 +471,7 @@ READERS = {
         "a.parquet",
         PARQUET,
         put("a.parquet", to_bytes(lambda stream: pq.write_table(IMAGE_TABLE, stream))),
+        seeds=IMAGE_TABLES,
     ),
     "corrections": Reader(
         read_corrections,
@@ -357,16 +479,27 @@ READERS = {
         TEXT,
         put("c.csv", b"path,label,given\n0.png,ant,bee\n1.png,,bee\n2.png,cow,\n"),
     ),
-    "png": Reader(read_image, "a.png", mutation.mutate_png, put("a.png", picture(1, 1))),
     **{
-        form.lower(): Reader(read_image, f"a.{form}", mutate, put(f"a.{form}", picture(1, 1, form)))
+        form.lower(): Reader(
+            read_image,
+            f"a.{form}",
+            mutate,
+            put(f"a.{form}", picture(1, 1, form)),
+            seeds=tuple(PICTURES[form]),
+        )
         for form, mutate in PICTURE_FORMS.items()
     },
-    "npy": Reader(read_rows, "r.npy", mutation.mutate_npy, put("r.npy", NPY, labels_txt=LABELS)),
+    "npy": Reader(
+        read_rows,
+        "r.npy",
+        mutation_tables.mutate_npy_arrays,
+        put("r.npy", NPY, labels_txt=LABELS),
+        seeds=ARRAYS,
+    ),
     "npz": Reader(
         read_rows,
         "r.npz",
-        mutation.mutate_zip,
+        mutation_tables.mutate_npz,
         put("r.npz", to_bytes(np.savez, rows=ROWS, label=np.arange(12) % 3)),
     ),
     "parquet": Reader(
@@ -374,6 +507,7 @@ READERS = {
         "r.parquet",
         PARQUET,
         put("r.parquet", to_bytes(lambda stream: pq.write_table(TABLE, stream))),
+        seeds=TABLES,
     ),
     "clip metadata": Reader(read_clip, "metadata/metadata_0.parquet", PARQUET, make_clip),
     "svmlight": Reader(
@@ -396,8 +530,9 @@ READERS = {
     "labels.npy": Reader(
         read_labels,
         "l.npy",
-        mutation.mutate_npy,
+        mutation_tables.mutate_npy_arrays,
         put("l.npy", to_bytes(np.save, np.arange(12) % 3), rows_npy=NPY),
+        seeds=LABEL_ARRAYS,
     ),
     "list": Reader(
         lambda path: list_inputs([str(path)]), "l.txt", TEXT, put("l.txt", b"l.txt\nb.png\n")
