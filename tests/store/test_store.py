@@ -256,7 +256,7 @@ def test_rows_larger_than_their_shards_are_refused_before_memory_is_taken(tmp_pa
     write_store(tmp_path / "s")
     content = json.loads((tmp_path / "s" / "store.json").read_bytes())
     write_json(tmp_path / "s" / "store.json", content | {"dim": 2**31 - 1})
-    with pytest.raises(InputError, match=r"store.json is damaged: shard-00000.arrow is too small"):
+    with pytest.raises(InputError, match=r"shard-00000.arrow has \d+ bytes, too few"):
         Store.open(tmp_path / "s")
 
 

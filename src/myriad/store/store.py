@@ -148,12 +148,7 @@ class Store:
         records = read_records(content, header.n_shards, folder / STORE)
         if cache is None:
             for number, record in enumerate(records):
-                check_size(folder / shard_name(number), record)
-                if record.rows * header.form.bytes_per_row > record.bytes:
-                    raise InputError(
-                        f"{folder / STORE} is damaged: {shard_name(number)} is too small for "
-                        f"{record.rows} rows of {header.form.bytes_per_row} bytes."
-                    )
+                check_size(folder / shard_name(number), record, header.form.bytes_per_row)
         index_file = read_record(content.get("index"), folder / STORE)
         verify_file(folder / INDEX, index_file)
         referred = None
