@@ -58,5 +58,5 @@ def test_categories_are_labels():
 
 
 def test_a_column_is_no_matrix(library):
-    with pytest.raises(ValueError, match="2D array|2-dimensional"):
+    with pytest.raises(ValueError, match=r"2D array|2-dimensional"):
         myriad.NearestMeans().fit(library.Series(X[:, 0]), y)

@@ -69,6 +69,8 @@ INPUT_CASES = [
         ("--page", "image", f"predict model list.txt --next 1 --page {IMAGE}", "is an image"),
         ("--fix", "manifest", "check list.csv --fix list.csv", "--fix list.csv is an input"),
         ("--fix", "images", f"check images --fix {IMAGE}", f"--fix {IMAGE} is an input"),
+        ("--sort-into", "folder", "predict model images --sort-into images", "is an input"),
+        ("--out", "folder", "export model.store --out model.store", "is an input"),
         ("--out", "store", "report model.store --out model.store/index.arrow", "is an input"),
     )
 ]
@@ -163,7 +165,7 @@ OUTPUT_CASES = [
             f"OUT is the data{flag}",
             f"train images --out images {QUICK}{flag}",
             2,
-            "images contains files that are not a model",
+            "--out images is an input of this run",
             with_images(),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -173,7 +175,7 @@ OUTPUT_CASES = [
             f"OUT is the store it is trained on{flag}",
             f"train model.store --out model.store {QUICK}{flag}",
             2,
-            "model.store contains files that are not a model",
+            "--out model.store is an input of this run",
             trained(),
         )
         for flag in ("", " --overwrite", " --resume")

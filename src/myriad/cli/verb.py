@@ -141,6 +141,7 @@ class Verb:
         common = {option.name: given.pop(option.name) for option in self._common}
         as_json = common.pop("as_json")
         run = _begin(**common)
+        _refuse_huge(given | common)
         given = {name: _read_location(value) for name, value in given.items()}
         self._refuse_inputs_as_outputs(given)
         given = self._gather(given)
@@ -163,7 +164,7 @@ class Verb:
         read = (value for name, value in given.items() if name not in outputs)
         inputs = [path for value in read for path in _list_paths(value)]
         for name, path in outputs.items():
-            refuse_input(path, option=f"--{name}", inputs=inputs)
+            refuse_input(path, option=f"--{name.replace('_', '-')}", inputs=inputs)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -287,8 +288,6 @@ def _begin(
 ) -> Run:
     if overwrite and resume:
         raise InputError("--overwrite and --resume contradict each other: give one of them.")
-    if seed >= 2**63:
-        raise InputError(f"--seed must be below 2 to the power of 63, not {seed}.")
     progress = choose_progress(sys.stderr, quiet=quiet)
     return Run(progress, seed=seed, quiet=quiet, overwrite=overwrite, resume=resume, **rest)
 
@@ -303,6 +302,14 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         raise KeyboardInterrupt(how if resumes else "Interrupted.") from interruption
     except BrokenPipeError as error:
         raise WorkError("A worker process ended unexpectedly.") from error
+
+
+def _refuse_huge(given: Mapping[str, Any]) -> None:
+    """Raise `InputError` for a whole number that no processor has: Python's have no end."""
+    for name, value in given.items():
+        if isinstance(value, int) and value >= 2**63:
+            option = "-" * min(2, len(name)) + name.strip("_").replace("_", "-")
+            raise InputError(f"{option} must be below 2 to the power of 63, not {value}.")
 
 
 def _read_location(value: Any) -> Any:

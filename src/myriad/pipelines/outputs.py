@@ -231,25 +231,25 @@ def check_file_output(
 
 
 def refuse_input(path: Path, *, option: str, inputs: Iterable[Path]) -> None:
-    """Raise `InputError` if a file that an option names is an input of the same run.
+    """Raise `InputError` if a file or folder that an option names is an input of the same run.
 
     Parameters
     ----------
     inputs : files and folders, and also names that are no paths. A file in one of the folders is an
         input if it is an image, or belongs to a model, a store or rows.
     """
-    if isinstance(path, UrlPath) or not path.is_file():
+    if isinstance(path, UrlPath):
         return
     if any(_is_read(path, given) for given in inputs):
-        raise InputError(f"{option} {path} is an input of this run: name another file.")
+        raise InputError(f"{option} {path} is an input of this run: use another name.")
 
 
 def _is_read(path: Path, given: Path) -> bool:
     """Return whether a file is an input, or is in a folder that is one and is read from there."""
     try:
-        if isinstance(given, UrlPath) or not given.exists():
+        if isinstance(given, UrlPath) or not (given.exists() and path.exists()):
             return False
-        if given.is_file():
+        if path.is_dir() or given.is_file():
             return path.samefile(given)
         inside = path.resolve().is_relative_to(given.resolve())
     except (OSError, ValueError, RuntimeError):  # no path, or links that form a loop
