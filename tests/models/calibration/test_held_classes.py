@@ -83,3 +83,16 @@ def test_a_row_that_loses_all_of_its_best_classes_cannot_be_calibrated_on():
     assert len(fewer) == 90
     assert fewer.scores.shape == (90, 0)
     assert calibrate(fewer, "split") is None
+
+
+def test_rows_that_keep_one_class_are_calibrated_on():
+    """All but one of the best classes of a row are left out."""
+    scores, labels = draw(MOST_CLASSES + 40, n_rows=400)
+    held = HeldScores.of(scores, labels)
+    numbers = np.arange(MOST_CLASSES + 40, dtype=np.int32)
+    numbers[held.classes[0, 1:]] = -1
+    fewer = relabel_held(held, numbers)
+    assert fewer.scores.shape[1] == 1
+    found = calibrate(fewer, "split")
+    assert found is not None
+    assert 0.1 < found.scale < 10

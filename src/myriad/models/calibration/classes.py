@@ -201,6 +201,16 @@ def find_held_margins(held: HeldScores, scales: NDArray[np.float64]) -> NDArray[
     return find_margins(scales * held.scores[:, 0], scales * second)
 
 
+def find_second(held: HeldScores) -> NDArray[Any]:
+    """Return the second best score of rows, of a group of classes if a row keeps one class only."""
+    if held.scores.shape[1] > 1:
+        second: NDArray[Any] = held.scores[:, 1]
+        return second
+    groups = np.where(held.rest_counts > 0, held.rest_scores, -np.inf)
+    best = groups.max(axis=1, initial=-np.inf)
+    return np.where(np.isfinite(best), best, held.scores[:, 0])
+
+
 def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float, float]:
     """Return the logarithm of the scale, its slope, bonus and gain with the least log loss."""
     # The first scale makes the usual distance of the best class from the worst one kept about 10.
@@ -210,7 +220,7 @@ def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float
     # As if one more row had the label of its best wrong class: if all held-out rows were classified
     # correctly, the temperature with the least log loss would be 0.
     share = 1.0 / (n + 2)
-    wrong = np.where(correct, held.scores[:, 1], held.scores[:, 0])
+    wrong = np.where(correct, find_second(held), held.scores[:, 0])
     true = (1.0 - share) * held.true + share * wrong
     right = np.where(correct, 1.0 - share, share)
 
