@@ -28,7 +28,7 @@ from tests.robustness.mutation import (
 )
 from tests.robustness.mutation_fields import mutate_front, mutate_jpeg
 from tests.robustness.mutation_tables import mutate_npy_arrays
-from tests.robustness.readers import PICTURES, to_bytes
+from tests.robustness.reader_files import PICTURES, to_bytes
 from tests.serving.calling import Client
 
 METHODS = ("GET", "POST", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "x")

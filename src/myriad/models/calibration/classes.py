@@ -12,7 +12,7 @@ are found by minimising the log loss of the calibration rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -155,6 +155,11 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
     if len(held) < LEAST_ROWS or held.scores.shape[1] == 0:
         return None
     held = held.select(generator(0, "calibration order").permutation(len(held)))
+    # No score is above the best one. An empty group may have any number: its exponential, times a
+    # count of 0, would not be finite. Nor would that of a damaged file.
+    tops = held.scores[:, :1]
+    rest = np.where(held.rest_counts > 0, np.minimum(held.rest_scores, tops), tops)
+    held = replace(held, rest_scores=rest, true=np.minimum(held.true, tops[:, 0]))
     best = held.scores[:, 0].astype(np.float64)
     centre, spread = float(best.mean()), float(best.std()) or 1.0
     deviations = np.clip((best - centre) / spread, -MOST_EXPONENT, MOST_EXPONENT)
