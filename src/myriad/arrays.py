@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ def as_rows(X: Any, *, dim: int | None = None, name: str = "X") -> Float:
 
     Raises `InputError` if it is not a matrix of finite numbers.
     """
+    refuse_masked(X, name)
     try:
         with np.errstate(over="ignore"):
             rows = np.ascontiguousarray(X, dtype=np.float32)
@@ -57,10 +59,24 @@ SCALED_ROWS = 1024
 """Number of rows whose scale is checked."""
 
 
-def refuse_dates(X: Any) -> None:
-    """Raise `InputError` for rows of an array or a data frame that has dates or durations."""
+def refuse_masked(values: Any, name: str) -> None:
+    """Raise `InputError` for a masked array with masked values: what is behind a mask is noise."""
+    n = np.ma.count_masked(values) if isinstance(values, np.ma.MaskedArray) else 0
+    if n:
+        raise InputError(f"{n:,} values of {name} are masked: fill them, or leave their rows out.")
+
+
+def refuse_unusable(X: Any) -> None:
+    """Raise `InputError` for rows with masked values, dates or durations.
+
+    Parameters
+    ----------
+    X : an array, a data frame or one of its columns.
+    """
+    refuse_masked(X, "X")
     kinds = getattr(X, "dtypes", None)
-    kinds = [getattr(X, "dtype", None)] if kinds is None else kinds
+    if not isinstance(kinds, Iterable):
+        kinds = [getattr(X, "dtype", None)]
     if any(getattr(kind, "kind", "") in tuple("mM") for kind in kinds):
         raise InputError("Features must be numeric, but there are dates: convert or drop them.")
 
@@ -79,3 +95,9 @@ def refuse_extreme_scale(X: Any) -> None:
             f"The largest of the values is {size:.0e}, so products of rows are beyond the range of "
             "float32. Scale the rows to norms of about 1."
         )
+
+
+def ascends(values: NDArray[Any], *, strictly: bool = False) -> bool:
+    """Return whether integers ascend. Differences of those of a damaged file could overflow."""
+    first, second = values[:-1], values[1:]
+    return bool(((first < second) if strictly else (first <= second)).all())

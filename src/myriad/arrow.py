@@ -76,7 +76,7 @@ def refuse_repeated(file: pq.ParquetFile, column: str, path: Path) -> None:
         return
     try:
         file.scan_contents([column])
-    except OSError as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: the column {column!r} is damaged: {_brief(error)}.") from None
     size = sum(
         file.metadata.row_group(group).column(leaf).num_values * _find_width(file, leaf)

@@ -30,6 +30,8 @@ except ImportError:  # not a POSIX system
     with suppress(ImportError):
         import msvcrt
 
+NAME_BYTES = 240
+"""Most bytes of the name of an output: file systems allow 255, also for its lock and journal."""
 _TRIES = 100
 """How often to try again when another process removes the lock file at the same moment."""
 
@@ -81,6 +83,8 @@ def _refuse_unusable(path: Path) -> None:
     if not os.path.basename(os.path.realpath(path)):
         raise InputError(f"{path} is the root of the file system: name a folder or file below it.")
     _refuse_kernel(path)
+    if len(os.fsencode(path.name)) > NAME_BYTES:
+        raise InputError(f"{path} cannot be written: its name has more than {NAME_BYTES} bytes.")
     try:
         os.stat(path)
     except OSError as error:
@@ -88,6 +92,8 @@ def _refuse_unusable(path: Path) -> None:
             raise InputError(
                 f"{path} cannot be written: it is, or is below, a circular symbolic link."
             ) from None
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{path} cannot be written: the name is too long.") from None
     except ValueError:
         raise InputError(f"{path} is not a valid path: it contains a null character.") from None
 

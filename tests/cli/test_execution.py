@@ -303,3 +303,14 @@ command.run()
 def test_the_limits_of_the_system_are_no_bugs(error, says):
     assert explain(error).status == 1
     assert says in explain(error).sentence
+
+
+def test_a_current_folder_that_was_removed(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(OSError, match="No such file") as caught:
+        os.getcwd()
+    failure = explain(caught.value)
+    assert failure.status == 2
+    assert failure.sentence == "The current folder was removed: change to another one."

@@ -71,7 +71,7 @@ def toy() -> None:
 
 
 @app.command("end")
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=["out"], resumes=True)
 def end(
     way: Annotated[str, typer.Argument(help="How to end.")] = "well",
     *,

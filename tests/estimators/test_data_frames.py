@@ -55,3 +55,8 @@ def test_categories_are_labels():
     pandas = pytest.importorskip("pandas")
     found = myriad.NearestMeans().fit(X, pandas.Series(y, dtype="category")).classes_
     np.testing.assert_array_equal(found, NAMES)
+
+
+def test_a_column_is_no_matrix(library):
+    with pytest.raises(ValueError, match=r"2D array|2-dimensional"):
+        myriad.NearestMeans().fit(library.Series(X[:, 0]), y)

@@ -1,6 +1,7 @@
 """What all classifiers of rows share: parameters that are options of their method, and stores."""
 
 import inspect
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from myriad import (
     InputError,
     LinearSGD,
     NearestMeans,
+    SignBits,
     TopKSVM,
     TraceNormClassifier,
     Wsabie,
@@ -118,3 +120,30 @@ def _fit_array(name, X, y):
 def test_labels_that_cannot_be_compared_are_refused(kind, other, message):
     with pytest.raises(InputError, match=message):
         kind().fit(np.eye(6, 4, dtype=np.float32), np.array(["ant", other] * 3, dtype=object))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (np.array([2**70, 2**71] * 3, object), "64 bits"),
+        (np.array([2**63, -1] * 3, object), "64 bits"),
+        (np.array([Decimal(1), Decimal(2)] * 3, object), "their types are Decimal"),
+        (np.ma.masked_array([0, 1] * 3, mask=[1, 0] * 3), "3 values of y are masked"),
+    ],
+)
+def test_labels_that_no_class_can_have_are_refused(labels, message):
+    with pytest.raises(InputError, match=message):
+        NearestMeans().fit(np.eye(6, 4, dtype=np.float32), labels)
+
+
+def test_masked_values_are_refused():
+    X, y = np.eye(6, 4, dtype=np.float32), ["ant", "bee"] * 3
+    model = NearestMeans().fit(np.ma.masked_array(X, mask=False), y)
+    masked = np.ma.masked_array(X, mask=X > 0)
+    for call in (NearestMeans().fit, model.score):
+        with pytest.raises(InputError, match="4 values of X are masked"):
+            call(masked, y)
+    with pytest.raises(InputError, match="4 values of X are masked"):
+        model.predict(masked)
+    with pytest.raises(InputError, match="4 values of X are masked"):
+        SignBits().fit(masked)

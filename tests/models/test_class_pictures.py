@@ -26,7 +26,7 @@ def test_missing_damaged_and_foreign_pictures_are_none(tmp_path):
     save_pictures(tmp_path, ClassPictures.of([b"x", b"y", b"z"]))
     assert load_pictures(tmp_path, ["a", "b"]) is None
     assert load_pictures(tmp_path, ["b", "a", "\udcff odd"]) is None
-    for ends in ([1, 2, 9], [2, 1, 3], [1, 2]):
+    for ends in ([1, 2, 9], [2, 1, 3], [1, 2], [2**63 - 1, -(2**31), 3], [-1, 2, 3]):
         wrong = ClassPictures(np.zeros(3, np.uint8), np.array(ends, np.int64))
         save_pictures(tmp_path, wrong)
         assert load_pictures(tmp_path, NAMES) is None

@@ -12,6 +12,7 @@ import pytest
 from myriad.errors import InputError, WorkError
 from myriad.progress import Progress
 from myriad.report import write_report
+from myriad.report.evidence import Evidence, Trial
 from myriad.report.page import embed_json
 from tests.report.invention import draw_image, invent_evidence
 from tests.report.markup import Markup
@@ -296,6 +297,21 @@ def test_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="could not be written"):
         write_report(evidence, tmp_path / ("r" * 300), read_image=draw_image)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_search_is_ranked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranking the trials for each of them takes a minute for a thousand."""
+    evidence = invent_evidence(10)
+    evidence["search"] = [{"eta": 0.1 * i, "top1": 5.0 + i} for i in range(40)]
+    asked, chosen = [], Evidence.chosen.fget
+
+    def count(evidence: Evidence) -> Trial | None:
+        asked.append(1)
+        return chosen(evidence)
+
+    monkeypatch.setattr(Evidence, "chosen", property(count))
+    make_page(evidence, tmp_path)
+    assert 0 < len(asked) < 5
 
 
 def test_accuracies_of_the_search_are_no_settings(tmp_path: Path) -> None:

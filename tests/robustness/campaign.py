@@ -266,7 +266,8 @@ def _fuzz_reader(campaign: Campaign, name: str, seconds: float, seed: int, ends:
     campaign.cpu_seconds[name] = round(used, 1)
     campaign.log(
         f"fuzz: {name}: {result.n} files in {result.seconds:.0f} s of CPU time, "
-        f"{len(result.answers)} kinds of answers, {result.commonest:.0%} the most frequent refusal"
+        f"{len(result.answers)} kinds of answers, {result.read:.0%} were read, "
+        f"{result.commonest:.0%} the most frequent refusal, {result.lines} lines reached"
     )
     for what, path in result.faults.items():
         campaign.report(f"{name}: {what}", str(path))

@@ -19,6 +19,23 @@ BARE = "train images --out m --components 2 --regions 1 --step 12"
 """Without the numbers of one-vs-rest, which other objectives refuse."""
 
 OPTION_CASES = [
+    *(
+        Case(f"huge number: {command.split()[0]}", command, 2, f"{option} must be below", trained)
+        for option, command in (
+            ("--classes", f"plan --classes {10**400} --images 5"),
+            ("-k", f"predict model images -k {2**63}"),
+            ("--seed", f"train images --out m --seed {2**63}"),
+        )
+    ),
+    Case("memory of a byte", "train model.store --out m --memory 1B", 2, "at least 256MB", trained),
+    *(
+        Case(f"{what}: predict --csv", f"predict model images --csv {name}", 2, says, trained)
+        for what, name, says in (
+            ("no name", "''", "--csv . is not a regular file"),
+            ("a name too long for a journal", "x" * 245, "more than 240 bytes"),
+            ("a folder with too long a name", "x" * 300 + "/a.csv", "the name is too long"),
+        )
+    ),
     Case(
         "demo: user's folder of images",
         "demo --out mine --classes 10 --images 5",

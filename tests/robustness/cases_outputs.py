@@ -40,14 +40,59 @@ def with_images(*files: str) -> Make:
     return make
 
 
+def with_lists(here: Path, ready: Path) -> None:
+    """Copy a model and images, and write a list and a manifest of them and a link to an image."""
+    trained()(here, ready)
+    (here / "list.txt").write_text("images/ant/0.png\nimages/bee/0.png\n")
+    (here / "list.csv").write_text("path,label\nimages/ant/0.png,ant\nimages/bee/0.png,bee\n")
+    (here / "linked.png").symlink_to("images/ant/0.png")
+    (here / "old.html").write_text("old")
+    (here / "old.csv").write_text("old")
+
+
 def forbid(patch: pytest.MonkeyPatch) -> None:
     """Simulate that nothing may be written: root may write anywhere."""
     plain = os.access
     patch.setattr(os, "access", lambda path, mode: mode != os.W_OK and plain(path, mode))
 
 
+IMAGE = "images/ant/0.png"
+INPUT_CASES = [
+    Case(f"{option} over {words.split()[0]}'s {what}", f"{words} --overwrite", 2, says, with_lists)
+    for option, what, words, says in (
+        ("--out", "image", f"explain model {IMAGE} --out {IMAGE}", f"--out {IMAGE} is an input"),
+        ("--out", "link", f"explain model {IMAGE} --out linked.png", "linked.png is an input"),
+        ("--csv", "list", "predict model list.txt --csv list.txt", "--csv list.txt is an input"),
+        ("--csv", "images", f"predict model images --csv {IMAGE}", f"--csv {IMAGE} is an input"),
+        ("--csv", "listed image", f"predict model list.txt --csv {IMAGE}", "is an image"),
+        ("--parquet", "model", "predict model images --parquet model/config.json", "is an input"),
+        ("--page", "image", f"predict model list.txt --next 1 --page {IMAGE}", "is an image"),
+        ("--fix", "manifest", "check list.csv --fix list.csv", "--fix list.csv is an input"),
+        ("--fix", "images", f"check images --fix {IMAGE}", f"--fix {IMAGE} is an input"),
+        ("--sort-into", "folder", "predict model images --sort-into images", "is an input"),
+        ("--out", "folder", "export model.store --out model.store", "is an input"),
+        ("--out", "store", "report model.store --out model.store/index.arrow", "is an input"),
+    )
+]
 MODEL_AND_STORE = ("model", "model.store")
 OUTPUT_CASES = [
+    *INPUT_CASES,
+    Case(
+        "a page beside images, --overwrite",
+        "report model --out model/report.html --overwrite",
+        0,
+        "model/report.html",
+        with_lists,
+        replaces=("model/report.html",),
+    ),
+    Case(
+        "predictions beside images, --overwrite",
+        "predict model . --csv old.csv --overwrite",
+        0,
+        "old.csv",
+        with_lists,
+        replaces=("old.csv",),
+    ),
     Case("model at a URL", "train images --out memory://m", 2, "memory://m is a URL", trained()),
     Case("store at a URL", "extract images --out memory://s", 2, "memory://s is a URL", trained()),
     Case("page at a URL", "report model --out memory://p.html", 2, "memory://p.html is", trained()),
@@ -120,7 +165,7 @@ OUTPUT_CASES = [
             f"OUT is the data{flag}",
             f"train images --out images {QUICK}{flag}",
             2,
-            "images contains files that are not a model",
+            "--out images is an input of this run",
             with_images(),
         )
         for flag in ("", " --overwrite", " --resume")
@@ -130,7 +175,7 @@ OUTPUT_CASES = [
             f"OUT is the store it is trained on{flag}",
             f"train model.store --out model.store {QUICK}{flag}",
             2,
-            "model.store contains files that are not a model",
+            "--out model.store is an input of this run",
             trained(),
         )
         for flag in ("", " --overwrite", " --resume")

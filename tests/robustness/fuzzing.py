@@ -1,7 +1,8 @@
 """Fuzzing of readers for some seconds each, in a forked process that may crash or hang.
 
-A changed file that causes a new error message is kept and changed further, so the files of a run
-come to look like what the reader checks for.
+A changed file that reaches lines of the package that no other file has reached is kept and changed
+further, and so are some files with a new error message and some that were read. The files of a run
+so come to look like what the reader checks for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from random import Random
 
 from tests.robustness.mutation import Mutate
 from tests.robustness.process_timeout import ProcessTimeout
+from tests.robustness.reached_lines import ReachedLines
 from tests.robustness.readers import Reader
 
 SLOW = 10
@@ -31,7 +33,8 @@ HUNG = 30
 MEMORY = 1 << 20
 """Memory in kB that reading may take."""
 LARGEST = 1 << 20
-MAX_KEPT = 400
+MAX_KEPT = 100
+"""Changed files that are kept for each reason."""
 
 
 class Slow(Exception):
@@ -49,12 +52,19 @@ class Fuzzed:
     faults : by their description, a file that shows each.
     answers : how many files had each answer: the error message without its numbers and names, or
         "''" for a file that was read.
+    lines : the number of lines of the package that a process has reached, at most.
     """
 
     n: int = 0
     seconds: float = 0.0
     faults: dict[str, Path] = field(default_factory=dict)
     answers: Counter[str] = field(default_factory=Counter)
+    lines: int = 0
+
+    @property
+    def read(self) -> float:
+        """The share of files that were read."""
+        return self.answers["''"] / max(1, self.answers.total())
 
     @property
     def commonest(self) -> float:
@@ -81,13 +91,15 @@ def fuzz(
     ends : a limit of `time.monotonic`.
     """
     result = Fuzzed()
+    kinds = (reader.make, *reader.others)
     while (left := seconds - result.seconds) > 0 and time.monotonic() < ends:
         work.mkdir()
-        reader.make(ready, work)
+        kinds[seed % len(kinds)](ready, work)
+        share = min(left, max(1.0, seconds / len(kinds)))
         log, child = work / "log", os.fork()
         if child == 0:
             try:
-                _read_many(reader, work, Random(seed), left, ends, log)
+                _read_many(reader, work, Random(seed), share, ends, log)
             finally:
                 os._exit(0)
         died, used = _watch(child, log)
@@ -96,6 +108,8 @@ def fuzz(
         answers = [line.removeprefix("read ") for line in lines if line.startswith("read ")]
         result.n += len(answers)
         result.answers.update(answers)
+        reached = [int(line.removeprefix("lines ")) for line in lines if line.startswith("lines ")]
+        result.lines = max([result.lines, *reached])
         faults = [line.removeprefix("fault ") for line in lines if line.startswith("fault ")]
         if died:
             content = (work / reader.file).read_bytes()
@@ -110,23 +124,52 @@ def fuzz(
     return result
 
 
+class _Corpus:
+    """The files to change: valid ones, and changed ones that are worth to be changed further."""
+
+    def __init__(self, valid: list[bytes]) -> None:
+        self._valid = valid
+        self._further: list[bytes] = []  # reached new lines
+        self._refused: list[bytes] = []  # had a new error message
+        self._read: list[bytes] = []
+
+    def choose(self, draw: Random) -> bytes:
+        kept = draw.choice([self._valid, self._valid, self._further, self._refused, self._read])
+        return draw.choice(kept or self._valid)
+
+    def keep(self, content: bytes, draw: Random, *, further: bool, said: bool, read: bool) -> None:
+        """Keep a file that reached new lines, said something new or was read."""
+        for wanted, kept in (
+            (further, self._further),
+            (said, self._refused),
+            (read, self._read),
+        ):
+            if wanted and len(kept) < MAX_KEPT:
+                kept.append(content)
+            elif wanted:
+                kept[draw.randrange(MAX_KEPT)] = content
+
+
 def _read_many(
     reader: Reader, folder: Path, draw: Random, seconds: float, ends: float, log: Path
 ) -> None:
     seconds += time.process_time()
     signal.signal(signal.SIGPROF, _raise_slow)
     os.chdir(folder)
-    corpus = [(folder / reader.file).read_bytes()]
-    reader.try_content(folder, corpus[0])
+    valid = [(folder / reader.file).read_bytes(), *reader.seeds]
+    corpus, reached, n_lines = _Corpus(valid), ReachedLines(), 0
+    for content in valid:
+        reader.try_content(folder, content)
     said: set[str] = set()
     known: set[str] = set()
     with log.open("w", buffering=1) as stream:
         while time.process_time() < seconds and time.monotonic() < ends:
-            content = _change(reader.mutate, draw.choice(corpus), draw)
+            content = _change(reader.mutate, corpus.choose(draw), draw)
             before, kind = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "fault"
             signal.setitimer(signal.ITIMER_PROF, SLOW)
             try:
-                answer = reader.try_content(folder, content)
+                with reached:
+                    answer = reader.try_content(folder, content)
                 kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\s+", " ", answer)[:120]
             except BaseException as error:
                 last = traceback.extract_tb(error.__traceback__)[-1]
@@ -141,9 +184,16 @@ def _read_many(
                 stream.write(f"read {kind!a}\n")
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
                 stream.write(f"fault memory {_keep(folder, content)}\n")
-            if kind not in said and len(corpus) < MAX_KEPT:
-                said.add(kind)
-                corpus.append(content)
+            corpus.keep(
+                content,
+                draw,
+                further=reached.n > n_lines,
+                said=kind not in said,
+                read=not kind,
+            )
+            said.add(kind)
+            n_lines = reached.n
+        stream.write(f"lines {n_lines}\n")
 
 
 def _change(mutate: Mutate, content: bytes, draw: Random) -> bytes:

@@ -5,6 +5,8 @@ Each function takes the content of a file and a source of random draws, and retu
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
 import re
@@ -12,7 +14,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -54,47 +56,65 @@ def mutate_bytes(content: bytes, draw: Random) -> bytes:
 
 
 def mutate_text(content: bytes, draw: Random) -> bytes:
-    """Change lines and words of a text; now and then bytes."""
-    if draw.randrange(6) == 0:
+    """Change lines and words of a text; now and then bytes.
+
+    Most words are replaced by others of the text: the number of lines and columns stays.
+    """
+    if draw.randrange(12) == 0:
         return mutate_bytes(content, draw)
     lines = content.split(b"\n")
     for _ in range(draw.randrange(1, 4)):
-        at = draw.randrange(len(lines))
-        match draw.randrange(5):
+        at, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+        match draw.randrange(10):
             case 0:
                 del lines[at]
                 lines = lines or [b""]
             case 1:
-                lines.insert(at, lines[at])
+                lines.insert(at, lines[other])
             case 2:
-                words = re.split(rb"([,: ])", lines[at])
-                words[draw.randrange(len(words))] = draw.choice(WORDS)
-                lines[at] = b"".join(words)
-            case 3:
                 lines.insert(at, draw.choice(WORDS))
-            case _:
+            case 3:
                 lines[at] = lines[at] + draw.choice(WORDS)
+            case 4:
+                lines[at], lines[other] = lines[other], lines[at]
+            case kind:
+                words = _split_words(lines[at])
+                known = WORDS if kind < 7 else _split_words(lines[other])[::2]
+                words[2 * draw.randrange((len(words) + 1) // 2)] = draw.choice(known)
+                lines[at] = b"".join(words)
     return b"\n".join(lines)
 
 
-def change_json(value: Any, draw: Random) -> Any:
-    """Return a JSON value with one value in it changed, removed or repeated."""
-    if isinstance(value, dict) and value and draw.randrange(6):
+def _split_words(line: bytes) -> list[bytes]:
+    """Return the words of a line, with what is between them."""
+    return re.split(rb"([,: ])", line)
+
+
+def change_json(value: Any, draw: Random, strings: Sequence[str] = ()) -> Any:
+    """Return a JSON value with one value in it changed, removed or repeated.
+
+    Parameters
+    ----------
+    strings : of the whole file, by which half of the changed ones are replaced.
+    """
+    if isinstance(value, dict) and value and draw.randrange(20):
         key = draw.choice(sorted(value))
         match draw.randrange(8):
             case 0:
                 return {name: found for name, found in value.items() if name != key}
             case 1:
                 return {**value, key: value[draw.choice(sorted(value))]}
-        return {**value, key: change_json(value[key], draw)}
-    if isinstance(value, list) and value and draw.randrange(6):
+        return {**value, key: change_json(value[key], draw, strings)}
+    if isinstance(value, list) and value and draw.randrange(20):
         at = draw.randrange(len(value))
         match draw.randrange(8):
             case 0:
                 return value[:at] + value[at + 1 :]
             case 1:
                 return value + value[at : at + 1] * draw.choice([1, 3, 1000])
-        return [*value[:at], change_json(value[at], draw), *value[at + 1 :]]
+        return [*value[:at], change_json(value[at], draw, strings), *value[at + 1 :]]
+    if isinstance(value, str) and strings and draw.randrange(2):
+        return draw.choice(strings)
     if isinstance(value, int | float) and not isinstance(value, bool) and draw.randrange(2):
         return draw.choice([value + 1, value - 1, -value, value * 2, value * 1_000_000])
     return draw.choice(LEAVES)
@@ -102,20 +122,21 @@ def change_json(value: Any, draw: Random) -> Any:
 
 def mutate_json(content: bytes, draw: Random) -> bytes:
     """Change some values of a JSON file; now and then its bytes."""
-    if draw.randrange(8) == 0:
+    if draw.randrange(20) == 0:
         return mutate_bytes(content, draw)
     try:
         value = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return mutate_bytes(content, draw)
+    strings = [text.decode() for text in re.findall(rb'"([\w. -]{1,40})"', content)]
     for _ in range(draw.randrange(1, 4)):
-        value = change_json(value, draw)
+        value = change_json(value, draw, strings)
     return json.dumps(value).encode()
 
 
 def mutate_json_lines(content: bytes, draw: Random) -> bytes:
     """Change the JSON of some lines, or the lines; now and then the bytes."""
-    if draw.randrange(4) == 0:
+    if draw.randrange(8) == 0:
         return mutate_text(content, draw)
     lines = content.split(b"\n")
     at = draw.randrange(len(lines))
@@ -137,7 +158,7 @@ def mutate_safetensors(content: bytes, draw: Random) -> bytes:
 
 def mutate_npy(content: bytes, draw: Random) -> bytes:
     """Change the header of a .npy file, or its values."""
-    if not content.startswith(b"\x93NUMPY") or draw.randrange(5) == 0:
+    if not content.startswith(b"\x93NUMPY") or draw.randrange(10) == 0:
         return mutate_bytes(content, draw)
     start = 10 if content[6:7] == b"\1" else 12
     (size,) = struct.unpack("<H" if start == 10 else "<I", content[8:start])
@@ -162,15 +183,11 @@ KINDS = [b"<f4", b"<f8", b"<f2", b">f4", b"|O", b"<U4", b"<M8[s]", b"|b1", b"<c8
 
 def mutate_zip(content: bytes, draw: Random, inner: Mutate = mutate_npy) -> bytes:
     """Change a member of an archive or its name, with a checksum that is right; or the bytes."""
-    if draw.randrange(4) == 0:
-        return mutate_bytes(content, draw)
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-    except (ValueError, NotImplementedError, zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
+    members = _read_zip(content)
+    if not members or draw.randrange(10) == 0:
         return mutate_bytes(content, draw)
     stream = io.BytesIO()
-    chosen = draw.choice(sorted(members)) if members else ""
+    chosen = draw.choice(sorted(members))
     kind = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
     with zipfile.ZipFile(stream, "w", kind) as archive:
         for name, member in members.items():
@@ -180,6 +197,16 @@ def mutate_zip(content: bytes, draw: Random, inner: Mutate = mutate_npy) -> byte
     return stream.getvalue()
 
 
+@functools.lru_cache(maxsize=512)
+def _read_zip(content: bytes) -> dict[str, bytes]:
+    """Return the members of an archive; none if it is damaged."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+    except (ValueError, NotImplementedError, zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
+        return {}
+
+
 def mutate_images_zip(content: bytes, draw: Random) -> bytes:
     """Change an archive of images."""
     return mutate_zip(content, draw, mutate_png)
@@ -187,7 +214,7 @@ def mutate_images_zip(content: bytes, draw: Random) -> bytes:
 
 def mutate_tar(content: bytes, draw: Random) -> bytes:
     """Change a member of a tar archive, a header with a checksum that is right, or the bytes."""
-    if draw.randrange(4) == 0 or len(content) < 1024:
+    if draw.randrange(10) == 0 or len(content) < 1024:
         return mutate_bytes(content, draw)
     if draw.randrange(2):
         return _change_member(content, draw)
@@ -243,7 +270,7 @@ def _change_member(content: bytes, draw: Random) -> bytes:
 
 def mutate_png(content: bytes, draw: Random) -> bytes:
     """Change a chunk of a PNG file, with a checksum that is right; or the bytes."""
-    if draw.randrange(4) == 0 or not content.startswith(b"\x89PNG"):
+    if draw.randrange(10) == 0 or not content.startswith(b"\x89PNG"):
         return mutate_bytes(content, draw)
     chunks, at = [], 8
     while at + 12 <= len(content):
@@ -254,14 +281,42 @@ def mutate_png(content: bytes, draw: Random) -> bytes:
         return mutate_bytes(content, draw)
     chosen = draw.randrange(len(chunks))
     name, data = chunks[chosen]
-    chunks[chosen] = (name, mutate_bytes(data, draw)[: 1 << 20])
-    if draw.randrange(6) == 0:
-        draw.shuffle(chunks)
+    match draw.randrange(8):
+        case 0:
+            draw.shuffle(chunks)
+        case 1:
+            del chunks[chosen]
+        case 2:
+            more = bytes(draw.randrange(256) for _ in range(draw.choice([0, 1, 2, 6, 26, 768])))
+            chunks.insert(draw.randrange(len(chunks)), (draw.choice(PNG_CHUNKS), more))
+        case _:
+            chunks[chosen] = (name, _change_chunk(name, data, draw)[: 1 << 20])
     parts = [
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
         for name, data in chunks
     ]
     return content[:8] + b"".join(parts)
+
+
+PNG_CHUNKS = [
+    b"PLTE", b"tRNS", b"gAMA", b"iCCP", b"eXIf", b"tEXt", b"zTXt", b"iTXt", b"acTL", b"fcTL",
+    b"fdAT", b"sBIT", b"pHYs", b"IDAT", b"IEND", b"IHDR", b"cHRM", b"sRGB", b"XXXX",
+]  # fmt: skip
+
+
+def _change_chunk(name: bytes, data: bytes, draw: Random) -> bytes:
+    """Change a field of a header, the pixels before they are compressed, or the bytes."""
+    if name == b"IHDR" and len(data) == 13 and draw.randrange(4):
+        fields = list(struct.unpack(">IIBBBBB", data))
+        at = draw.choice([0, 1, 2, 3, 6])
+        fields[at] = draw.choice([NUMBERS, NUMBERS, [1, 2, 4, 8, 16], range(8), (), (), [0, 1]][at])
+        fields[at] %= 2**32 if at < 2 else 256
+        return struct.pack(">IIBBBBB", *fields)
+    if name == b"IDAT" and draw.randrange(4):
+        with contextlib.suppress(zlib.error):
+            pixels = zlib.decompressobj().decompress(data, 1 << 20)
+            return zlib.compress(mutate_bytes(pixels, draw), 1)
+    return mutate_bytes(data, draw)
 
 
 def pack_tar(members: dict[str, bytes]) -> bytes:

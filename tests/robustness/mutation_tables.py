@@ -7,6 +7,7 @@ random draws, and returns another content.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import struct
@@ -25,7 +26,9 @@ from tests.robustness.mutation import (
     WORDS,
     mutate_bytes,
     mutate_json,
+    mutate_npy,
     mutate_safetensors,
+    mutate_zip,
 )
 
 _DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
@@ -80,15 +83,43 @@ def change_array(array: np.ndarray, draw: Random) -> np.ndarray:
         return changed.reshape(array.shape)
 
 
+@functools.lru_cache(maxsize=512)
+def _load_arrays(content: bytes) -> dict[str, np.ndarray]:
+    """Return the arrays of a safetensors file; none if it is damaged."""
+    try:
+        return load(content)
+    except (SafetensorError, TypeError, ValueError, KeyError):
+        return {}
+
+
+def mutate_npy_arrays(content: bytes, draw: Random) -> bytes:
+    """Change the array of a .npy file that stays valid; or its header or bytes."""
+    if draw.randrange(3) == 0:
+        return mutate_npy(content, draw)
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError, TypeError, MemoryError, OverflowError):
+        return mutate_npy(content, draw)
+    if array.size > 100_000 or array.dtype.kind not in "fiub":
+        return mutate_npy(content, draw)
+    changed = change_array(array, draw)
+    layout = draw.choice([np.ascontiguousarray, np.ascontiguousarray, np.asfortranarray])
+    if draw.randrange(4) == 0:
+        changed = changed.astype(changed.dtype.newbyteorder(">"))
+    stream = io.BytesIO()
+    np.save(stream, layout(changed))
+    return stream.getvalue()
+
+
+def mutate_npz(content: bytes, draw: Random) -> bytes:
+    """Change an array of a .npz file that stays valid, a name of one, or the bytes."""
+    return mutate_zip(content, draw, mutate_npy_arrays)
+
+
 def mutate_arrays(content: bytes, draw: Random) -> bytes:
     """Change arrays or texts of a safetensors file that stays valid; or its header or bytes."""
-    if draw.randrange(3) == 0:
-        return mutate_safetensors(content, draw)
-    try:
-        arrays = load(content)
-    except (SafetensorError, TypeError, ValueError, KeyError):
-        return mutate_safetensors(content, draw)
-    if not arrays:
+    arrays = dict(_load_arrays(content))
+    if not arrays or draw.randrange(8) == 0:
         return mutate_safetensors(content, draw)
     (size,) = struct.unpack("<Q", content[:8])
     texts = json.loads(content[8 : 8 + size]).get("__metadata__", {})
@@ -169,16 +200,23 @@ def _mutate_table(
     read: Callable[[bytes], pa.Table],
     write: Callable[[pa.Table, Random], bytes],
 ) -> bytes:
-    if draw.randrange(4) == 0:
+    if draw.randrange(12) == 0:
         return mutate_bytes(content, draw)
     try:
-        table = read(content)
-        table.validate(full=True)  # or its values could end this process
+        table = _read_valid(content, read)
         for _ in range(draw.randrange(1, 3)):
             table = change_table(table, draw)
         return write(table, draw)
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError):
         return mutate_bytes(content, draw)
+
+
+@functools.lru_cache(maxsize=256)
+def _read_valid(content: bytes, read: Callable[[bytes], pa.Table]) -> pa.Table:
+    """Return a table whose values cannot end this process."""
+    table = read(content)
+    table.validate(full=True)
+    return table
 
 
 def _read_arrow(content: bytes) -> pa.Table:

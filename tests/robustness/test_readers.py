@@ -27,6 +27,23 @@ def test_changed_files_are_read_or_refused(name, ready, tmp_path, monkeypatch):
     assert said
 
 
+@pytest.mark.parametrize("name", [name for name in READERS if READERS[name].seeds])
+def test_further_contents_to_start_from_are_valid(name, ready, tmp_path):
+    reader = READERS[name]
+    reader.make(ready, tmp_path)
+    assert {reader.try_content(tmp_path, content) for content in reader.seeds} == {""}
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if READERS[name].others])
+def test_files_of_other_kinds_to_start_from_are_valid(name, ready, tmp_path):
+    reader = READERS[name]
+    for number, make in enumerate(reader.others):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        make(ready, folder)
+        assert reader.try_content(folder, (folder / reader.file).read_bytes()) == ""
+
+
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_files_that_once_broke_a_reader(path, ready, tmp_path):
     reader = READERS[path.parent.name]

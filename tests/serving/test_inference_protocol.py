@@ -1,6 +1,7 @@
 """The Open Inference Protocol: metadata and inference of rows and images."""
 
 import base64
+import json
 
 import numpy as np
 import pytest
@@ -72,6 +73,7 @@ BAD = {
     "base64": ({"inputs": [{"name": "images", "datatype": "BYTES", "data": ["%"]}]}, 400),
     "numbers": ({"inputs": [{"name": "images", "datatype": "BYTES", "data": [7]}]}, 400),
     "image": ({"inputs": [{"name": "images", "datatype": "BYTES", "data": ["eA=="]}]}, 422),
+    "half a character as id": ({"id": "\ud800", "inputs": [make_rows()[1]]}, 400),
     "many": (
         {"inputs": [{"name": "rows", "datatype": "FP32", "shape": [9999, 8], "data": []}]},
         413,
@@ -83,4 +85,4 @@ BAD = {
 def test_bad_requests_are_refused(images, rows, case):
     content, status = BAD[case]
     client, name = (images, "letters") if "images" in str(content) else (rows, "rows")
-    refusal(client.post(f"/v2/models/{name}.model/infer", json=content), status)
+    refusal(client.post(f"/v2/models/{name}.model/infer", json.dumps(content)), status)

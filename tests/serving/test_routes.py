@@ -2,6 +2,8 @@
 
 import csv
 import io
+import json
+import shutil
 from pathlib import Path
 
 import cv2
@@ -16,6 +18,14 @@ from tests.cli.schemas import load_schema
 from tests.serving.calling import Client, refusal
 
 MULTIPART = {"content-type": "multipart/form-data; boundary=line"}
+
+
+NPY_HEADER = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }"
+
+
+def as_npy_header(text):
+    """Return a .npy file of 16 bytes with this header."""
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + bytes(16)
 
 
 def as_npy(rows):
@@ -146,6 +156,10 @@ BAD = {
     "ragged rows": (b'{"rows": [[1], [1, 2]]}', {"content-type": "application/json"}, 400, "same"),
     "infinite rows": (b'{"rows": [[1e999]]}', {"content-type": "application/json"}, 400, "finite"),
     "cut npy": (as_npy(np.ones((2, 4)))[:-3], {}, 400, "truncated"),
+    "npy header that is not closed": (as_npy_header("{'shape': ("), {}, 400, "valid .npy"),
+    "npy header that nests": (as_npy_header("[" * 9000), {}, 400, "valid .npy"),
+    "npy of true rows": (as_npy_header(NPY_HEADER % "(True, 4)"), {}, 400, "one or two"),
+    "npy of negative rows": (as_npy_header(NPY_HEADER % "(-2, -2)"), {}, 400, "one or two"),
     "npy of objects": (b"\x93NUMPY\x01\x00\x02\x00{}", {}, 400, "valid .npy"),
     "features": (as_npy(np.ones((2, 4))), {}, 422, "features"),
 }
@@ -257,3 +271,18 @@ def test_health_and_description(images):
     refusal(images.get("/nothing"), 404)
     refusal(images.get("/assets/../options.py"), 404)
     refusal(images.get("/predict"), 405)
+
+
+def test_names_that_are_no_text_are_escaped(rows_model, tmp_path):
+    """Names of classes may come from files with any bytes; JSON cannot hold them."""
+    folder = tmp_path / "odd\udcff.model"
+    shutil.copytree(rows_model, folder)
+    config = json.loads((folder / "config.json").read_bytes())
+    config["class_names"][0] = "odd\udcff"
+    (folder / "config.json").write_text(json.dumps(config))
+    with Client(folder) as client:
+        assert client.get("/model").json()["name"] == "odd\\udcff.model"
+        assert client.get("/classes?q=odd").json()["classes"][0]["label"] == "odd\\udcff"
+        X = np.ones((1, load_model(folder).model.dim), np.float32)
+        answer = client.post("/predict", as_npy(X), params={"k": 1000})
+        assert "odd\\udcff" in [one["label"] for one in answer.json()["predictions"][0]["labels"]]

@@ -252,6 +252,14 @@ def test_bad_headers_are_refused(tmp_path, change):
         Store.create(tmp_path / "s", **{**options, **change})
 
 
+def test_rows_larger_than_their_shards_are_refused_before_memory_is_taken(tmp_path):
+    write_store(tmp_path / "s")
+    content = json.loads((tmp_path / "s" / "store.json").read_bytes())
+    write_json(tmp_path / "s" / "store.json", content | {"dim": 2**31 - 1})
+    with pytest.raises(InputError, match=r"shard-00000.arrow has \d+ bytes, too few"):
+        Store.open(tmp_path / "s")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_no_permission_is_explained(tmp_path):
     writer = begin_store(tmp_path / "s", 1)

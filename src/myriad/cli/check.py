@@ -98,7 +98,7 @@ def describe(checked: Checked) -> dict[str, Any]:
     return facts | {"Time": format_seconds(checked.seconds)}
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out", "fix"])
 def check(
     data: DataArgument,
     *,

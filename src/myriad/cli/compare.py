@@ -102,7 +102,7 @@ def _describe(candidate: Candidate) -> str:
     return format_settings(candidate.settings)
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
+@verb(show=show, writes=["out"], resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def compare(
     data: DataArgument,
     out: Annotated[

@@ -36,7 +36,7 @@ def show(compressed: Compressed, run: Run) -> None:
     print_store(store)
 
 
-@verb(show=show, writes=True, resumes=True, lists={"coding": read_coding})
+@verb(show=show, writes=["out"], resumes=True, lists={"coding": read_coding})
 def compress(
     store: Annotated[
         Path,

@@ -220,11 +220,22 @@ def _explain_system(error: OSError) -> Failure:
     if error.errno in _FULL:
         where = f"for {path}" if path else "on the device"
         return Failure(WORK, f"No space left {where}. Free some space, then run the command again.")
+    if path is None and error.errno == errno.ENOENT and not _is_somewhere():
+        return Failure(INPUT, "The current folder was removed: change to another one.")
     if path is None:
         return Failure(WORK, f"The system refused an operation: {reason}.")
     if error.errno in _FORBIDDEN:
         return Failure(INPUT, f"{path}: {reason}. Choose another path or change its permissions.")
     return Failure(INPUT if error.errno in _WRONG_PATH else WORK, f"{path}: {reason}.")
+
+
+def _is_somewhere() -> bool:
+    """Return whether the current folder exists."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _explain_bug(error: BaseException) -> str:

@@ -31,7 +31,7 @@ def show(explained: Explained, run: Run) -> None:
     print_summary({"Picture": explained.picture})
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out"])
 def explain(
     model: ModelArgument,
     image: Annotated[
@@ -60,5 +60,5 @@ def explain(
     from myriad.pipelines.predicting.explain import explain as work
 
     with locked(out, make_parents=False, progress=run.progress):
-        check_file_output(out, option="--out", overwrite=run.overwrite)
+        check_file_output(out, option="--out", overwrite=run.overwrite, is_picture=True)
         return work(model, image, out, label=label, against=against)

@@ -33,7 +33,7 @@ def show(exported: Exported, run: Run) -> None:
     )
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out"])
 def export(
     source: Annotated[
         Path,

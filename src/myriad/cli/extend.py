@@ -39,7 +39,7 @@ def show(extended: Extended, run: Run) -> None:
     )
 
 
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=["out"], resumes=True)
 def extend(
     model: ModelArgument,
     data: DataArgument,

@@ -32,7 +32,7 @@ def show(extracted: WrittenStore, run: Run) -> None:
     print_store(store)
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction})
+@verb(show=show, writes=["out"], resumes=True, lists={"extracting": read_extraction})
 def extract(
     images: ImagesArgument,
     out: Annotated[Path, typer.Option(help="The store to write.", show_default=False)],

@@ -29,7 +29,7 @@ def show(changed: Relabelled, run: Run) -> None:
     print_summary({"Model": changed.model}, [("myriad", "evaluate", changed.model, "DATA")])
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out"])
 def forget(
     model: ModelArgument,
     labels: Annotated[

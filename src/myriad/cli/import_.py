@@ -32,7 +32,7 @@ def show(imported: WrittenStore, run: Run) -> None:
     print_store(store)
 
 
-@verb(show=show, writes=True, resumes=True)
+@verb(show=show, writes=["out"], resumes=True)
 def import_(
     files: Annotated[
         list[Path],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from myriad.pipelines.updating.relabelling import Relabelled
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out"])
 def merge(
     model: ModelArgument,
     labels: Annotated[

@@ -153,7 +153,7 @@ def suggest(
 OPTION_LISTS: Lists = {"deciding": OptionPanel(read_decisions, "Decisions", first=())}
 
 
-@verb(show=show, writes=True, resumes=True, lists=OPTION_LISTS)
+@verb(show=show, writes=["csv", "parquet", "page", "sort_into"], resumes=True, lists=OPTION_LISTS)
 def predict(
     model: ModelArgument,
     inputs: Annotated[

@@ -33,7 +33,7 @@ def show(result: Result, run: Run) -> None:
     print_summary({"Report": result.report})
 
 
-@verb(show=show, writes=True)
+@verb(show=show, writes=["out"])
 def report(
     subject: Annotated[
         Path,

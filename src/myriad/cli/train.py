@@ -66,7 +66,7 @@ OPTION_LISTS: Lists = {
 }
 
 
-@verb(show=show, writes=True, resumes=True, lists=OPTION_LISTS, locks=["out"])
+@verb(show=show, writes=["out"], resumes=True, lists=OPTION_LISTS, locks=["out"])
 def train(
     data: DataArgument,
     *,

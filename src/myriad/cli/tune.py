@@ -67,7 +67,7 @@ def _list(trial: Trial, names: list[str], *, best: bool) -> list[Any]:
     ]
 
 
-@verb(show=show, writes=True, resumes=True, lists={"extracting": read_extraction}, locks=["out"])
+@verb(show=show, writes=["out"], resumes=True, lists={"extracting": read_extraction}, locks=["out"])
 def tune(
     data: DataArgument,
     out: Annotated[

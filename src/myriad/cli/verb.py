@@ -3,7 +3,7 @@
 A verb is a function that takes its own options and `run`, does its work by one call of
 `myriad.pipelines`, and returns a result with ``to_json() -> dict``::
 
-    @verb(show=show, writes=True, resumes=True)
+    @verb(show=show, writes=["out"], resumes=True)
     def train(data: Annotated[Path, typer.Argument(...)], *, out: ..., run: Run) -> Trained:
         "Train a model."
         from myriad.pipelines.training.train import train_model
@@ -18,6 +18,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -124,13 +125,13 @@ class Verb:
         show: Callable[[Any, Run], None],
         lists: Lists,
         *,
-        writes: bool,
+        writes: Sequence[str],
         resumes: bool,
         locks: Sequence[str],
     ) -> None:
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self._function, self._show, self._lists, self._resumes = function, show, lists, resumes
-        self._locks = locks
+        self._writes, self._locks = writes, locks
         self._common = [_SEED, _THREADS, _JSON, _QUIET]
         self._common += [_OVERWRITE] if writes else []
         self._common += [_RESUME] if resumes else []
@@ -140,7 +141,9 @@ class Verb:
         common = {option.name: given.pop(option.name) for option in self._common}
         as_json = common.pop("as_json")
         run = _begin(**common)
+        _refuse_huge(given | common)
         given = {name: _read_location(value) for name, value in given.items()}
+        self._refuse_inputs_as_outputs(given)
         given = self._gather(given)
         with (
             _guarded(run, resumes=self._resumes),
@@ -150,6 +153,18 @@ class Verb:
         ):
             result = self._function(**given, run=run)
         return Outcome(result, run, as_json, self._show)
+
+    def _refuse_inputs_as_outputs(self, given: Mapping[str, Any]) -> None:
+        """Raise `InputError` if an output would replace a file that the verb reads."""
+        outputs = {name: path for name in self._writes if (path := given.get(name)) is not None}
+        if not any(os.path.lexists(path) for path in outputs.values()):
+            return
+        from myriad.pipelines.outputs import refuse_input
+
+        read = (value for name, value in given.items() if name not in outputs)
+        inputs = [path for value in read for path in _list_paths(value)]
+        for name, path in outputs.items():
+            refuse_input(path, option=f"--{name.replace('_', '-')}", inputs=inputs)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -185,7 +200,7 @@ class Verb:
 def verb(
     *,
     show: Callable[[Any, Run], None],
-    writes: bool = False,
+    writes: Sequence[str] = (),
     resumes: bool = False,
     lists: Lists | None = None,
     locks: Sequence[str] = (),
@@ -195,7 +210,8 @@ def verb(
     Parameters
     ----------
     show : prints the result as text; called with the result and `run`.
-    writes : whether it writes files, and so has ``--overwrite``.
+    writes : options that name what it writes. It then has ``--overwrite``, which never replaces
+        an input.
     resumes : whether it can resume after an interruption, and so has ``--resume``.
     lists : lists of options that several verbs share or that a registry gives. The verb calls such
         a parameter to get the value of its options; an option that the verb has itself goes to
@@ -272,8 +288,6 @@ def _begin(
 ) -> Run:
     if overwrite and resume:
         raise InputError("--overwrite and --resume contradict each other: give one of them.")
-    if seed >= 2**63:
-        raise InputError(f"--seed must be below 2 to the power of 63, not {seed}.")
     progress = choose_progress(sys.stderr, quiet=quiet)
     return Run(progress, seed=seed, quiet=quiet, overwrite=overwrite, resume=resume, **rest)
 
@@ -290,9 +304,23 @@ def _guarded(run: Run, *, resumes: bool) -> Iterator[None]:
         raise WorkError("A worker process ended unexpectedly.") from error
 
 
+def _refuse_huge(given: Mapping[str, Any]) -> None:
+    """Raise `InputError` for a whole number that no processor has: Python's have no end."""
+    for name, value in given.items():
+        if isinstance(value, int) and value >= 2**63:
+            option = "-" * min(2, len(name)) + name.strip("_").replace("_", "-")
+            raise InputError(f"{option} must be below 2 to the power of 63, not {value}.")
+
+
 def _read_location(value: Any) -> Any:
     """Return a value; a path that is written as a URL becomes a `UrlPath`."""
     return as_path(value) if isinstance(value, Path) else value
+
+
+def _list_paths(value: Any) -> list[Path]:
+    """Return the paths that an option may name: a text may be one too."""
+    values = value if isinstance(value, list) else [value]
+    return [as_path(one) for one in values if isinstance(one, str | Path)]
 
 
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:

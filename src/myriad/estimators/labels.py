@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from myriad.arrays import refuse_masked
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.store import as_csr
@@ -66,6 +67,7 @@ def encode_sparse(y: Any) -> EncodedSets:
 
 def refuse_missing(y: Any) -> None:
     """Raise `InputError` for labels of pandas or polars, or objects, of which some are missing."""
+    refuse_masked(y, "y")
     find, missing = getattr(y, "isna", None) or getattr(y, "is_null", None), 0
     if callable(find) and getattr(y, "ndim", 1) == 1:
         missing = int(find().sum())
@@ -98,8 +100,11 @@ def unbox(y: NDArray[Any]) -> NDArray[Any]:
         return y
     kinds = {type(as_plain(label)) for label in y.tolist()}
     if kinds <= {bool, int, float}:
-        return np.array(y.tolist())
-    if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
+        numbers = np.array(y.tolist())
+        if kinds == {int} and numbers.dtype.kind not in "iu":
+            raise InputError("Labels must fit into 64 bits: give larger numbers as text.")
+        return numbers
+    if not all(issubclass(kind, str) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise InputError(f"Labels must be all numbers or all text, but their types are {names}.")
     return y

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from myriad.arrays import as_rows, refuse_dates, refuse_extreme_scale
+from myriad.arrays import as_rows, refuse_extreme_scale, refuse_unusable
 from myriad.errors import InputError
 from myriad.estimators.labels import (
     encode_one,
@@ -188,7 +188,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
         """Return checked rows, the classes in `y`, and its labels as class indices."""
         check_parameters(self)
         options: dict[str, Any] = {"accept_sparse": "csr", "dtype": FLOATS, "reset": reset}
-        refuse_dates(X)
+        refuse_unusable(X)
         X = as_csr(X) if issparse(X) else X
         if has_several(y):
             X = validate_data(self, X, **options)
@@ -331,7 +331,7 @@ class RowsClassifier(ClassifierMixin, BaseEstimator):
     def _chunks(self, X: ArrayLike) -> Iterator[NDArray[np.float32]]:
         """Yield rows to be scored as float32, a bounded number at a time."""
         check_is_fitted(self, "model_")
-        refuse_dates(X)
+        refuse_unusable(X)
         checked = as_csr(X) if issparse(X) else X
         rows = validate_data(self, checked, accept_sparse="csr", dtype=FLOATS, reset=False)
         size = max(1, CHUNK_BYTES // (4 * rows.shape[1]))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from myriad.arrays import ascends
 from myriad.errors import InputError
 
 
@@ -29,7 +30,7 @@ class LabelSets:
         starts, classes = self.starts, self.classes
         if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(classes):
             raise InputError("The label counts do not match the number of labels.")
-        if (np.diff(starts) < 0).any() or (len(classes) and classes.min() < 0):
+        if not ascends(starts) or (len(classes) and classes.min() < 0):
             raise InputError("The labels of the rows are damaged.")
 
     def __len__(self) -> int:

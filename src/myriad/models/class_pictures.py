@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Bytes
+from myriad.arrays import Bytes, ascends
 from myriad.errors import InputError
 from myriad.files import read_arrays
 
@@ -63,7 +63,7 @@ def load_pictures(folder: Path, class_names: Sequence[str]) -> ClassPictures | N
         return None
     whole = content.dtype == np.uint8 and content.ndim == 1
     fits = whole and ends.dtype == np.int64 and ends.shape == (len(class_names),)
-    if not fits or (np.diff(ends, prepend=0) < 0).any() or ends[-1:].sum() != len(content):
+    if not fits or not ascends(ends) or (ends[:1] < 0).any() or ends[-1:].sum() != len(content):
         return None
     return ClassPictures(content, ends)
 

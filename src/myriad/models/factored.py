@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Float
+from myriad.arrays import Float, ascends
 from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
@@ -139,7 +139,7 @@ class ChosenModel(LatentModel, kind="chosen"):
         if not isinstance(features, np.ndarray) or features.dtype != np.int64 or features.ndim != 1:
             raise InputError("The chosen features of a model must be an array of int64.")
         within = not len(features) or (features[0] >= 0 and features[-1] < dim)
-        if not within or (np.diff(features) <= 0).any():
+        if not within or not ascends(features, strictly=True):
             raise InputError(f"The chosen features of a model must ascend from 0 to {dim - 1}.")
         self._check_classes(len(features))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from myriad.arrays import Float, Ints
+from myriad.arrays import Float, Ints, ascends
 from myriad.errors import InputError
 from myriad.models.linear import LinearModel
 from myriad.models.model import Model
@@ -37,7 +37,7 @@ class MergedModel(Model, kind="merged"):
         if not linear or not isinstance(self.starts, np.ndarray):
             raise InputError("A model of merged classes needs a linear model and its labels.")
         starts = self.starts
-        rising = starts.ndim == 1 and len(starts) > 0 and (np.diff(starts) > 0).all()
+        rising = starts.ndim == 1 and len(starts) > 0 and ascends(starts, strictly=True)
         if starts.dtype != np.int32 or not rising or starts[0] != 0:
             raise InputError("The labels of a model of merged classes are damaged.")
         if starts[-1] >= self.model.n_classes:

@@ -6,17 +6,21 @@ import functools
 import inspect
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from myriad.errors import InputError
 from myriad.files import partial_of
+from myriad.images import BadImage
+from myriad.images.listing import is_image_name
+from myriad.images.reading import find_reader
 from myriad.locks import is_lock, locked
 from myriad.models import is_model
 from myriad.progress import SILENT
 from myriad.store import Store, holds_only_store, is_store
+from myriad.store.formats import is_row_data
 from myriad.store.manifest import STORE
 from myriad.urls import UrlPath, as_path, refuse_url
 
@@ -205,16 +209,63 @@ def check_beside(data: Path) -> Path:
     return Path(f"{name}.check")
 
 
-def check_file_output(path: Path, *, option: str, overwrite: bool) -> None:
-    """Raise `InputError` unless a file may be written at `path`, which an option names."""
+def check_file_output(
+    path: Path, *, option: str, overwrite: bool, is_picture: bool = False
+) -> None:
+    """Raise `InputError` unless a file may be written at `path`, which an option names.
+
+    Parameters
+    ----------
+    is_picture : whether a picture is written; other files never replace an image.
+    """
     refuse_url(path)
     if path.exists() and not path.is_file():
         raise InputError(f"{option} {path} is not a regular file: name a file to write.")
     if path.exists() and not overwrite:
         raise InputError(f"{option} {path} exists. Use --overwrite to replace it.")
+    if not is_picture and path.exists() and _is_image(path):
+        raise InputError(f"{option} {path} is an image, which is not replaced: name another file.")
     if not path.parent.is_dir():
         raise InputError(f"{option} {path}: the folder {path.parent} does not exist.")
     check_writable(path)
+
+
+def refuse_input(path: Path, *, option: str, inputs: Iterable[Path]) -> None:
+    """Raise `InputError` if a file or folder that an option names is an input of the same run.
+
+    Parameters
+    ----------
+    inputs : files and folders, and also names that are no paths. A file in one of the folders is an
+        input if it is an image, or belongs to a model, a store or rows.
+    """
+    if isinstance(path, UrlPath):
+        return
+    if any(_is_read(path, given) for given in inputs):
+        raise InputError(f"{option} {path} is an input of this run: use another name.")
+
+
+def _is_read(path: Path, given: Path) -> bool:
+    """Return whether a file is an input, or is in a folder that is one and is read from there."""
+    try:
+        if isinstance(given, UrlPath) or not (given.exists() and path.exists()):
+            return False
+        if path.is_dir() or given.is_file():
+            return path.samefile(given)
+        inside = path.resolve().is_relative_to(given.resolve())
+    except (OSError, ValueError, RuntimeError):  # no path, or links that form a loop
+        return False
+    if inside and (is_model(given) or is_store(given)):
+        return path.suffix in (".json", ".safetensors", ".arrow")
+    return inside and (is_image_name(path.name) or (is_row_data(path) and is_row_data(given)))
+
+
+def _is_image(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            find_reader(stream.read(32))
+    except (BadImage, OSError):
+        return False
+    return True
 
 
 def list_entries(folder: Path) -> list[Path]:

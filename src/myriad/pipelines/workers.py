@@ -53,8 +53,6 @@ def open_training_workers(
     folder : for weights in training; it is removed in the end.
     memory : the most bytes that a worker may take.
     """
-    if memory is not None and memory < LEAST:
-        raise InputError(f"--memory must be at least {LEAST // 1_000_000}MB.")
     if executor is None and memory is None:
         yield None
         return
@@ -75,3 +73,9 @@ def note_unused(context: Context, method: Method) -> None:
         context.progress.note(
             f"The objective {method.objective} is trained on this machine: it cannot use workers."
         )
+
+
+def check_memory(memory: int | None) -> None:
+    """Raise `InputError` for a limit of memory that no training can keep."""
+    if memory is not None and memory < LEAST:
+        raise InputError(f"--memory must be at least {LEAST // 1_000_000}MB.")

@@ -269,7 +269,7 @@ def _draw_plots(evidence: Evidence, evaluated: list[ClassRecord], n_classes: int
 
 def _arrange_search(evidence: Evidence) -> dict[str, Any]:
     """Return the settings tried as a table, the best first."""
-    trials = evidence.search
+    trials, chosen = evidence.search, evidence.chosen
     names = list(dict.fromkeys(name for trial in trials for name, _ in trial.settings))
     ranked = sorted(trials, key=lambda trial: -1.0 if trial.top1 is None else trial.top1)[::-1]
     rows = [
@@ -277,7 +277,7 @@ def _arrange_search(evidence: Evidence) -> dict[str, Any]:
             "values": [dict(trial.settings).get(name) for name in names],
             "top1": trial.top1,
             "top5": trial.top5,
-            "chosen": trial is evidence.chosen,
+            "chosen": trial is chosen,
         }
         for trial in ranked
     ]

@@ -17,7 +17,8 @@ from myriad.images.reading import recognise_format
 from myriad.serving.refusal import Refusal
 
 MANIFEST = "manifest.csv"
-ENDINGS = {"JPEG": "jpg", "PNG": "png", "GIF": "gif", "TIFF": "tif", "WebP": "webp", "BMP": "bmp"}
+ENDINGS = {"JPEG": "jpg", "TIFF": "tif"}
+"""Endings of files that are not the name of their format in small letters."""
 
 
 class Feedback:
@@ -49,7 +50,8 @@ class Feedback:
         Raises `Refusal` (507) if the folder is full.
         """
         digest = hashlib.sha256(content).hexdigest()[:32]
-        name = f"images/{digest}.{ENDINGS[recognise_format(content)]}"
+        form = recognise_format(content)
+        name = f"images/{digest}.{ENDINGS.get(form, form.lower())}"
         with self._lock:
             if name not in self._labels and len(self._labels) >= self.limit:
                 raise Refusal(507, f"The feedback folder has its {self.limit} images.")

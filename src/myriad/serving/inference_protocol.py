@@ -83,7 +83,7 @@ async def infer(request: Request, name: str) -> dict[str, Any]:
     try:
         content = read_json_body(body)
         tensor = _find_input(content)
-        query = service.make_query(model, _read_k(content))
+        query, identity = service.make_query(model, _read_k(content)), _read_id(content)
         if tensor["name"] == "images":
             uploads = _read_images(tensor, reader.max_images)
             _, rows, bad = await describe_uploads(service, model, uploads)
@@ -100,7 +100,7 @@ async def infer(request: Request, name: str) -> dict[str, Any]:
         "model_version": model.checksum[:12],
         "outputs": make_outputs([answer["labels"] for answer in answers]),
     }
-    return answer | ({"id": content["id"]} if isinstance(content.get("id"), str) else {})
+    return answer | ({} if identity is None else {"id": identity})
 
 
 def make_outputs(ranked: list[Any]) -> list[dict[str, Any]]:
@@ -139,6 +139,18 @@ def _read_k(content: dict[str, Any]) -> int:
     if type(k) is not int or not 1 <= k <= MOST_LABELS:
         raise Refusal(422, f"The parameter k is a whole number from 1 to {MOST_LABELS}.")
     return k
+
+
+def _read_id(content: dict[str, Any]) -> str | None:
+    """Return the identifier of a request, which its answer repeats; None if it has none."""
+    identity = content.get("id")
+    if not isinstance(identity, str):
+        return None
+    try:
+        identity.encode()
+    except UnicodeEncodeError:  # half of a character, which cannot be sent back
+        raise Refusal(400, "The id of a request must be valid text.") from None
+    return identity
 
 
 def _read_rows(tensor: dict[str, Any], most: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,9 @@ class ServedModel:
         state = read_state(path)
         folder = load_model(path)
         found = str(read_json(path / CONFIG).get("checksum", ""))
-        name, pictures = path.resolve().name, load_pictures(path, folder.class_names)
+        pictures = load_pictures(path, folder.class_names)
+        name, *names = map(_escape, [path.resolve().name, *folder.class_names])
+        folder = replace(folder, class_names=names)
         return cls(name, folder, found, pictures, state, rules or DecisionRules())
 
     @property
@@ -207,3 +209,8 @@ class ImageWork:
             return map_heat(self.signature, image, weights)
         except BadImage as bad:
             return bad
+
+
+def _escape(name: str) -> str:
+    """Return a name whose bytes that are not Unicode are escaped: JSON cannot hold them."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -256,10 +256,11 @@ def parse_npy(body: bytes) -> NDArray[np.float32]:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, by_column, dtype = read(stream)
-    except (ValueError, KeyError, EOFError):
+    except Exception:  # a damaged header raises nearly every kind of exception
         raise Refusal(400, "The body is not a valid .npy file of numbers.") from None
     size = math.prod(shape)
-    if dtype.kind not in "fiu" or len(shape) not in (1, 2) or size < 1:
+    whole = all(type(n) is int and n > 0 for n in shape)
+    if dtype.kind not in "fiu" or len(shape) not in (1, 2) or not whole:
         raise Refusal(400, "An .npy file of rows holds numbers in one or two dimensions.")
     if len(body) - stream.tell() != size * dtype.itemsize:
         raise Refusal(400, "The .npy file is truncated.")

@@ -176,8 +176,8 @@ def record_file(path: Path, rows: int) -> ShardRecord:
     return ShardRecord(rows, path.stat().st_size, checksum(path))
 
 
-def check_size(path: Path, record: ShardRecord) -> None:
-    """Raise `InputError` unless the file exists and has the recorded size."""
+def check_size(path: Path, record: ShardRecord, bytes_per_row: int = 0) -> None:
+    """Raise `InputError` unless the file exists, has the recorded size, and can hold its rows."""
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -186,6 +186,11 @@ def check_size(path: Path, record: ShardRecord) -> None:
         raise InputError(
             f"{path} is damaged: it has {size} bytes instead of {record.bytes}. "
             f"Make the store again, or restore it from a copy."
+        )
+    if record.rows * bytes_per_row > size:
+        raise InputError(
+            f"{path} has {size} bytes, too few for {record.rows} rows of {bytes_per_row} bytes: "
+            f"it or {STORE} is damaged."
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from myriad.arrays import Float
+from myriad.arrays import Float, ascends
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.store.rows import ArrayRows, refuse_bad
@@ -88,7 +88,7 @@ def _find_compressed_fault(matrix: Any) -> str | None:
         return "data must be an array of as many numbers as there are indices"
     if len(indptr) != n_rows + 1:
         return f"indptr has {len(indptr)} values where {n_rows + 1} are expected"
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
+    if indptr[0] != 0 or not ascends(indptr):
         return "indptr must start at 0 and never decrease"
     if indptr[-1] > len(indices):
         return f"indptr ends at {indptr[-1]}, but there are only {len(indices)} indices"

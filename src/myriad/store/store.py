@@ -147,7 +147,7 @@ class Store:
         records = read_records(content, header.n_shards, folder / STORE)
         if cache is None:
             for number, record in enumerate(records):
-                check_size(folder / shard_name(number), record)
+                check_size(folder / shard_name(number), record, header.form.bytes_per_row)
         index_file = read_record(content.get("index"), folder / STORE)
         verify_file(folder / INDEX, index_file)
         referred = None

@@ -1,5 +1,7 @@
 """Held-out scores of models whose classes change, compared with scores that are all known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,3 +85,28 @@ def test_a_row_that_loses_all_of_its_best_classes_cannot_be_calibrated_on():
     assert len(fewer) == 90
     assert fewer.scores.shape == (90, 0)
     assert calibrate(fewer, "split") is None
+
+
+def test_empty_groups_do_not_overflow():
+    """Groups that a row does not have are zeros, far above scores that are all negative."""
+    scores, labels = draw(6, n_rows=90)
+    plain = HeldScores.of(scores - 5000, labels)
+    padded = replace(
+        plain,
+        rest_scores=np.zeros((90, 1), np.float32),
+        rest_counts=np.zeros((90, 1), np.float32),
+    )
+    assert calibrate(padded, "split").scale == pytest.approx(calibrate(plain, "split").scale)
+
+
+def test_rows_that_keep_one_class_are_calibrated_on():
+    """All but one of the best classes of a row are left out."""
+    scores, labels = draw(MOST_CLASSES + 40, n_rows=400)
+    held = HeldScores.of(scores, labels)
+    numbers = np.arange(MOST_CLASSES + 40, dtype=np.int32)
+    numbers[held.classes[0, 1:]] = -1
+    fewer = relabel_held(held, numbers)
+    assert fewer.scores.shape[1] == 1
+    found = calibrate(fewer, "split")
+    assert found is not None
+    assert 0.1 < found.scale < 10

@@ -1,5 +1,7 @@
 """Decisions: weights of classes, rejection, hierarchies, and the same for any block of rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -138,3 +140,13 @@ def test_judging_ranks_as_the_model_does():
 def test_bad_weights(weights):
     with pytest.raises(InputError, match="weight"):
         Decider(make_folder(), weights=weights)
+
+
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize("calibrated", [True, False])
+def test_rows_whose_scores_overflow_are_refused(calibrated):
+    folder = make_folder() if calibrated else replace(make_folder(), calibration=None)
+    rows = X[:4].copy()
+    rows[2] = 3e38 * np.sign(folder.model.weights[0])
+    with pytest.raises(InputError, match="Row 2 has values that are too large"):
+        Decider(folder).decide(rows)

@@ -12,7 +12,7 @@ are found by minimising the log loss of the calibration rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,11 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
     if len(held) < LEAST_ROWS or held.scores.shape[1] == 0:
         return None
     held = held.select(generator(0, "calibration order").permutation(len(held)))
+    # No score is above the best one. An empty group may have any number: its exponential, times a
+    # count of 0, would not be finite. Nor would that of a damaged file.
+    tops = held.scores[:, :1]
+    rest = np.where(held.rest_counts > 0, np.minimum(held.rest_scores, tops), tops)
+    held = replace(held, rest_scores=rest, true=np.minimum(held.true, tops[:, 0]))
     best = held.scores[:, 0].astype(np.float64)
     centre, spread = float(best.mean()), float(best.std()) or 1.0
     deviations = np.clip((best - centre) / spread, -MOST_EXPONENT, MOST_EXPONENT)
@@ -201,6 +206,16 @@ def find_held_margins(held: HeldScores, scales: NDArray[np.float64]) -> NDArray[
     """Return the margins of held-out rows; 0 if there is one class only."""
     second = held.scores[:, min(1, held.scores.shape[1] - 1)]
     return find_margins(scales * held.scores[:, 0], scales * second)
+
+
+def find_second(held: HeldScores) -> NDArray[Any]:
+    """Return the second best score of rows, of a group of classes if a row keeps one class only."""
+    if held.scores.shape[1] > 1:
+        second: NDArray[Any] = held.scores[:, 1]
+        return second
+    groups = np.where(held.rest_counts > 0, held.rest_scores, -np.inf)
+    best = groups.max(axis=1, initial=-np.inf)
+    return np.where(np.isfinite(best), best, held.scores[:, 0])
 
 
 def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float, float, float]:
@@ -277,7 +292,7 @@ def smooth_truth(held: HeldScores) -> tuple[NDArray[np.float64], NDArray[np.floa
     were classified correctly, the temperature with the least log loss would be 0.
     """
     correct, share = held.classes[:, 0] == held.labels, 1.0 / (len(held) + 2)
-    wrong = np.where(correct, held.scores[:, 1], held.scores[:, 0])
+    wrong = np.where(correct, find_second(held), held.scores[:, 0])
     true = (1.0 - share) * held.true + share * wrong
     return true, np.where(correct, 1.0 - share, share)
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from myriad.arrays import Float
+from myriad.arrays import Float, ascends
 from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.models.calibration.classes import LEAST_ROWS, SOURCES
@@ -105,7 +105,7 @@ class LabelCalibration(Serialisable, kind="label_calibration"):
             raise InputError("The probabilities of labels lack their arrays.")
         sizes = {len(array) for array in arrays[2:]}
         fits = len(self.starts) == len(self.offsets) + 1 and sizes == {int(self.starts[-1])}
-        if not fits or (np.diff(self.starts) < 0).any() or self.source not in SOURCES:
+        if not fits or not ascends(self.starts) or self.source not in SOURCES:
             raise InputError("The probabilities of labels do not fit together.")
 
     @property

@@ -163,7 +163,9 @@ class Decider:
         """Return the decisions for rows, float32 of shape (n_rows, n_features)."""
         k = min(self.model.best_of(k), self.n_allowed)
         if not self.is_calibrated and self._offsets is None:
-            return Decisions(*self.model.rank(X, k))
+            labels, scores = self.model.rank(X, k)
+            refuse_overflow(scores)
+            return Decisions(labels, scores)
         parts = [self.decide_block(block, X[chunk], k) for chunk, block in self.blocks(X, k)]
         if not parts:
             nothing = np.zeros((0, k), np.float32)
@@ -197,6 +199,7 @@ class Decider:
         """Yield ranges of rows and their scores, with at least the `k` best classes ranked."""
         for chunk in self.model.chunks(len(X)):
             scores = self.model.scores(X[chunk])
+            refuse_overflow(scores, chunk.start)
             if self.label_calibration is not None:
                 yield chunk, self._block_of_labels(scores, k, self.label_calibration)
                 continue
@@ -348,3 +351,16 @@ def check_weights(weights: NDArray[np.float64], n_classes: int) -> None:
         raise InputError("The weights of classes must be finite numbers of at least 0.")
     if not weights.any():
         raise InputError("At least one class needs a weight above 0.")
+
+
+def refuse_overflow(scores: Float, first: int = 0) -> None:
+    """Raise `InputError` for scores beyond float32, of which no probabilities can be computed.
+
+    Parameters
+    ----------
+    scores : array of shape (n_rows, n_classes); one that is -inf leaves a class out.
+    first : the number of the first row.
+    """
+    if scores.shape[1] and not np.isfinite(best := scores.max(axis=1)).all():
+        row = first + int(np.flatnonzero(~np.isfinite(best))[0])
+        raise InputError(f"Row {row} has values that are too large: its scores are not finite.")

@@ -104,7 +104,7 @@ class Journal:
         """The file; None if nothing is kept."""
         if self._output is None:
             return None
-        return self._output.with_name(f".{self._output.name}.journal")
+        return self._output.parent / f".{self._output.name}.journal"
 
     def begin(self, key: dict[str, Any]) -> None:
         """Read the results of an interrupted run with the same key, and open the file to append.

@@ -37,7 +37,7 @@ from myriad.pipelines.outputs import (
 )
 from myriad.pipelines.training.fitting import fit_store
 from myriad.pipelines.training.replacement import Replacement, describe_source
-from myriad.pipelines.workers import open_executor, open_training_workers
+from myriad.pipelines.workers import check_memory, open_executor, open_training_workers
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
@@ -110,6 +110,7 @@ def train(
     """
     began = time.perf_counter()
     asked = method or Automatic()
+    check_memory(memory)
     method = asked if memory is None else asked.with_memory(memory // 2)
     rows = open_given_store(data, extracting, progress) if is_store(data) else None
     if rows is not None and corrections is not None:
