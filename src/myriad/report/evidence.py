@@ -132,7 +132,7 @@ class MapPoint:
 
 @dataclass(frozen=True)
 class Suspect:
-    """An image whose label is probably wrong, and the label that is suggested."""
+    """An image whose label may be wrong, and the label that is suggested."""
 
     sample: str | None
     given: str

@@ -146,6 +146,8 @@ class Checked:
         return {
             "checked": len(labels.ranked.held),
             "wrong": len(labels.wrong),
+            "likely": labels.n_likely,
+            "sure": labels.n_sure,
             "file": str(labels.file),
             "same_classes": [
                 {"classes": [names[one.first], names[one.second]], "share": round(one.share, 3)}
