@@ -298,7 +298,7 @@ def _find_unique(
     if scan is None:
         found = find_near_rows(some, **options)
     else:
-        found = find_near_images(some, scan.thumbnails[unique], **options)
+        found = find_near_images(some, scan.thumbnails[unique], scan.sizes[unique], **options)
     pairs = [
         pair._replace(first=int(unique[pair.first]), second=int(unique[pair.second]))
         for pair in found
