@@ -114,6 +114,7 @@ def describe(images: ImageList, cache: Path, threads: int) -> dict[str, Any]:
             cache,
             rows=scan.rows.X,
             thumbnails=scan.thumbnails,
+            sizes=scan.sizes,
             labels=labels.astype(np.int32),
             digests=np.array([one.hex() for one in scan.digests]),
         )
@@ -145,7 +146,8 @@ def measure_copies(
     copies = scan_images(find_images(folder), open_network(SIGNATURE), threads=threads)
     rows = np.concatenate([known["rows"], copies.rows.X])
     thumbnails = np.concatenate([known["thumbnails"], copies.thumbnails])
-    found = find_near_images(ArrayRows(rows), thumbnails, threads=threads)
+    sizes = np.concatenate([known["sizes"], copies.sizes])
+    found = find_near_images(ArrayRows(rows), thumbnails, sizes, threads=threads)
     found += find_equal([*known["digests"].tolist(), *(one.hex() for one in copies.digests)])
     n_images = len(known["rows"])
     roots = join_pairs(((one.first, one.second) for one in found), len(rows)).roots()
@@ -155,7 +157,7 @@ def measure_copies(
         hits[kind].append(bool(roots[n_images + at] == roots[original]))
         source[n_images + at] = original
     own = find_near_images(
-        ArrayRows(known["rows"]), known["thumbnails"], threads=threads
+        ArrayRows(known["rows"]), known["thumbnails"], known["sizes"], threads=threads
     ) + find_equal(known["digests"].tolist())
     natural = join_pairs(((one.first, one.second) for one in own), n_images).roots()
     false = {

@@ -104,7 +104,10 @@ def _open_file_system(path: UrlPath) -> tuple[Any, str]:
     try:
         system, name = url_to_fs(str(path))
     except ImportError as error:
-        raise InputError(f"{path} needs another package to be read: {_sentence(error)}") from None
+        raise InputError(
+            f"{path} needs another package to be read: {_sentence(error)} Only stores are read "
+            "from URLs: download images first."
+        ) from None
     except Exception as error:
         raise _as_input_error(path, error) from None
     return system, name

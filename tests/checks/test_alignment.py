@@ -5,9 +5,11 @@ import pytest
 from myriad.checks.alignment import (
     COARSE_CORRELATION,
     DETAIL,
+    _match,
     coarsen,
     correlate,
     correlate_coarsely,
+    make_grey_thumbnail,
     match_thumbnails,
 )
 from tests.checks.scenes import COPIES, copy_of, photograph, thumbnail
@@ -20,6 +22,46 @@ def test_a_copy_matches_its_original(kind):
         assert match is not None
         assert match.mirrored == (kind == "mirrored")
         assert DETAIL <= match.detail <= 1.0
+
+
+def draw_icon(seed: int, side: int) -> np.ndarray:
+    """Return a grey drawing of a few light and dark shapes on white."""
+    draws = np.random.default_rng(seed)
+    image = np.full((256, 256), 255, np.uint8)
+    for grey in (215, 140, 60):
+        corner = draws.integers(20, 120, 2)
+        cv2.rectangle(image, corner, corner + draws.integers(50, 110, 2), grey, -1)
+        centre, radius = draws.integers(60, 196, 2), int(draws.integers(15, 45))
+        cv2.circle(image, centre, radius, int(draws.integers(30, 225)), -1)
+    return cv2.resize(image, (side, side), interpolation=cv2.INTER_AREA)
+
+
+def test_smaller_copies_of_small_images_match():
+    missed = 0
+    for seed in range(8):
+        icons = [draw_icon(seed, 28), draw_icon(seed, 17), draw_icon(seed + 1, 17)]
+        first, small, other = (make_grey_thumbnail(icon) for icon in icons)
+        sizes = np.array([[28, 28], [17, 17]])
+        missed += match_thumbnails(first, small) is None
+        assert match_thumbnails(first, small, sizes) is not None
+        assert match_thumbnails(small, first, sizes[::-1]) is not None
+        assert match_thumbnails(first, other, sizes) is None
+    assert missed  # where the sizes are not known
+
+
+def test_overexposed_copies_match():
+    missed = 0
+    for seed in range(8):
+        icon = draw_icon(seed, 96)
+        first, bright, other = (
+            make_grey_thumbnail(np.minimum(one * gain, 255).astype(np.uint8))
+            for one, gain in ((icon, 1.0), (icon, 1.6), (draw_icon(seed + 1, 96), 1.6))
+        )
+        missed += _match(first.astype(np.float32), bright.astype(np.float32)) is None
+        assert match_thumbnails(first, bright) is not None
+        assert match_thumbnails(bright, first) is not None
+        assert match_thumbnails(first, other) is None
+    assert missed  # without making the exposures alike
 
 
 @pytest.mark.parametrize("kind", COPIES)

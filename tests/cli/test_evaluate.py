@@ -64,3 +64,10 @@ def test_rows_that_the_model_was_trained_on_are_mentioned(photos, model, tmp_pat
     (tmp_path / "model" / "config.json").write_text(json.dumps(config))
     other = call(capsys, "evaluate", tmp_path / "model", model.with_name("letters.store"))
     assert "All rows are evaluated, of any split; see --split" in other.err
+
+
+def test_images_that_the_model_was_trained_on_are_mentioned(photos, model, capsys):
+    every = call(capsys, "evaluate", model, photos, "--split", "all")
+    assert "144 of 180 images were used in training or validation" in every.err
+    held_out = call(capsys, "evaluate", model, photos)
+    assert "were used in training" not in held_out.err

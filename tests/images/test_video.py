@@ -89,3 +89,8 @@ def test_urls_are_refused(tmp_path):
         list_inputs(["http://example.org/a.jpg"])
     with pytest.raises(InputError, match=r"list\.csv names a URL"):
         find_images(tmp_path / "list.csv")
+    with pytest.raises(InputError, match=r"A list needs labels"):
+        find_images(tmp_path / "list.txt")
+    (tmp_path / "urls.csv").write_text("image_url,label\nhttps://example.org/a.jpg,cat\n")
+    with pytest.raises(InputError, match=r"no column path.*download them first"):
+        find_images(tmp_path / "urls.csv")

@@ -59,7 +59,7 @@ def test_everything_is_on_the_page_and_escaped(tmp_path):
     assert "<i>" not in page
     assert "<script>.jpg" not in page
     assert "some mirrored, in test and train, in 2 classes" in page
-    assert "Labels that are probably wrong" in page
+    assert "Labels that may be wrong" in page
     assert "ant &lt;b&gt;\N{POP DIRECTIONAL ISOLATE}? (95\N{NO-BREAK SPACE}%)" in page
     assert "80\u202f%" in page or "80 %" in page or "80\xa0%" in page
     assert page.count("data:image/jpeg;base64,") == 4 + 1 + 1
@@ -68,4 +68,4 @@ def test_everything_is_on_the_page_and_escaped(tmp_path):
 def test_a_page_without_pictures(tmp_path):
     page = render_check_report(make_checked(tmp_path), read_image=lambda path: None)
     assert "data:image/jpeg" not in page
-    assert "Labels that are probably wrong" not in page
+    assert "Labels that may be wrong" not in page

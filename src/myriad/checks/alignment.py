@@ -7,6 +7,9 @@ smoothing removes: two beaches have the same sky above the same sand, but not th
 This is done at half the size first, which is fast and rejects nearly all pairs, and then at the
 full size, where two drawings of one symbol, or two objects in the same pose, differ as well.
 
+Two changes remove information, and are made to the other thumbnail before: an image of fewer pixels
+than its thumbnail lacks details, and a brighter one is overexposed where the other is not.
+
 .. [1] G. Evangelidis, E. Psarakis. Parametric image alignment using enhanced correlation
    coefficient maximization. IEEE Transactions on Pattern Analysis and Machine Intelligence, 2008.
 """
@@ -38,6 +41,12 @@ STEPS = 25
 HALF_TOLERANCE, TOLERANCE = 1e-4, 1e-5
 HALF_SMOOTHING, SMOOTHING = 3, 5
 """Sides of the Gaussian filter with which gradients are estimated."""
+DARK, OVEREXPOSED = 8, 245
+"""Grey values at or below, and at or above which the brightness of a pixel is not known."""
+MIN_OVEREXPOSED, MIN_EXPOSED = 0.005, 0.02
+"""Fractions of pixels that must be overexposed before exposures are compared, and of those from
+which the gain is estimated."""
+MIN_GAIN, MAX_GAIN = 1.05, 2.0
 FLAT = 2.0
 """Standard deviation of grey values below which there is nothing to compare."""
 
@@ -84,11 +93,56 @@ def correlate_coarsely(
     return np.maximum(straight, flipped)
 
 
-def match_thumbnails(first: Bytes, second: Bytes) -> Match | None:
-    """Return how two thumbnails agree; None if they do not show the same picture."""
+def match_thumbnails(
+    first: Bytes, second: Bytes, sizes: NDArray[np.int64] | None = None
+) -> Match | None:
+    """Return how two thumbnails agree; None if they do not show the same picture.
+
+    Parameters
+    ----------
+    sizes : the width and height of the two images, (2, 2); None if they are not known.
+    """
+    if sizes is not None:
+        least = np.minimum(sizes.min(axis=0), THUMBNAIL_SIDE)
+        first, second = (
+            _reduce(one, least) if (np.minimum(size, THUMBNAIL_SIDE) > least).any() else one
+            for one, size in zip((first, second), sizes, strict=True)
+        )
     a, b = first.astype(np.float32), second.astype(np.float32)
     if min(a.std(), b.std()) < FLAT:
         return None
+    found = _match(a, b)
+    if found is None and (exposed := _expose_alike(a, b)) is not None:
+        found = _match(*exposed)
+    return found
+
+
+def _reduce(thumbnail: Bytes, size: NDArray[np.int64]) -> Bytes:
+    """Return a thumbnail with the details that an image of `size` (width, height) would have."""
+    width, height = size.tolist()
+    small = cv2.resize(thumbnail, (width, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.resize(small, thumbnail.shape[::-1], interpolation=cv2.INTER_CUBIC))
+
+
+def _expose_alike(a: Float, b: Float) -> tuple[Float, Float] | None:
+    """Return two thumbnails, the darker one made as bright and as overexposed as the other one.
+
+    None if none is overexposed, or if they are about as bright.
+    """
+    brighter = np.maximum(a, b)
+    known = (np.minimum(a, b) > DARK) & (brighter < OVEREXPOSED)
+    if (brighter >= OVEREXPOSED).mean() < MIN_OVEREXPOSED or known.mean() < MIN_EXPOSED:
+        return None
+    gain = float(np.median(b[known] / a[known]))
+    if MIN_GAIN <= gain <= MAX_GAIN:
+        return np.minimum(gain * a, 255.0), b
+    if MIN_GAIN <= 1.0 / gain <= MAX_GAIN:
+        return a, np.minimum(b / gain, 255.0)
+    return None
+
+
+def _match(a: Float, b: Float) -> Match | None:
+    """Return how two thumbnails of equal resolution and exposure agree; None if they do not."""
     half = _halve(a)
     best: tuple[float, bool, Float] | None = None
     for mirrored in (False, True):  # of a symmetric picture, both may fit as a whole

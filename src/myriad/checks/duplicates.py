@@ -78,6 +78,7 @@ def find_equal(keys: Sequence[Any]) -> list[DuplicatePair]:
 def find_near_images(
     rows: Rows,
     thumbnails: NDArray[np.uint8],
+    sizes: NDArray[np.int64] | None = None,
     *,
     seed: int = 0,
     threads: int | None = None,
@@ -89,6 +90,8 @@ def find_near_images(
     ----------
     rows : the rows that a signature made of the images.
     thumbnails : uint8 array of shape (n_images, side, side); see `make_grey_thumbnail`.
+    sizes : width and height of each image, (n_images, 2), to compare images that have fewer pixels
+        than thumbnails with larger ones.
     """
     pairs, _ = find_candidates(rows, seed=seed, threads=threads, progress=progress)
     coarse = coarsen(thumbnails)
@@ -103,7 +106,8 @@ def find_near_images(
     def match(some: NDArray[np.int64]) -> tuple[int, list[DuplicatePair]]:
         found = []
         for first, second in some.tolist():
-            agreed = match_thumbnails(thumbnails[first], thumbnails[second])
+            both = None if sizes is None else sizes[[first, second]]
+            agreed = match_thumbnails(thumbnails[first], thumbnails[second], both)
             if agreed is not None:
                 likeness = min(agreed.detail, 0.9999)  # 1 is for equal files
                 found.append(DuplicatePair(first, second, likeness, agreed.mirrored))

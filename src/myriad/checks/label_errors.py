@@ -1,4 +1,4 @@
-"""Labels that are probably wrong, by confident learning on held-out probabilities.
+"""Labels that may be wrong, by confident learning on held-out probabilities.
 
 A class has a threshold: the mean probability that its own rows give it [1]_. Classes of few rows
 have an uncertain mean, so it is shrunk towards that of all classes. A row probably belongs to

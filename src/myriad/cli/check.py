@@ -71,7 +71,7 @@ def show(result: Result, run: Run) -> None:
     corrections: tuple[Any, ...] = ()
     if checked.labels is not None:
         paths["Labels"] = checked.labels.file
-        if len(checked.labels.wrong):
+        if checked.labels.n_likely:  # an unedited file changes only these
             corrections = ("--corrections", checked.labels.file)
     commands.append(("myriad", "train", source, "--out", "MODEL", *corrections))
     print_summary(paths, commands)
@@ -110,7 +110,7 @@ def check(
         bool,
         typer.Option(
             "--labels",
-            help="Find labels that are probably wrong, by cross-validation.",
+            help="Find labels that may be wrong, by cross-validation.",
         ),
     ] = False,
     fix: Annotated[

@@ -90,6 +90,7 @@ def find_images(
     raise InputError(
         f"{source} is not a folder of images, a CSV manifest (.csv), an archive (.zip, .tar) or a "
         "Parquet file with images (.parquet)."
+        + (" A list needs labels: write it as a manifest." if name.endswith(".txt") else "")
     )
 
 

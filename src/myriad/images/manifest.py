@@ -138,6 +138,8 @@ def _read_header(path: Path, header: list[str]) -> dict[str, int]:
     missing = [name for name in _COLUMNS[:2] if name not in names]
     if missing:
         hint = "".join(did_you_mean(name, missing) for name in names if name not in _COLUMNS)
+        if any("url" in name for name in names):
+            hint += " Images are read from a disk: download them first, and list the files."
         raise InputError(
             f"{path}, line 1: no column {' and no column '.join(missing)}; the columns are "
             f"{', '.join(names)}.{hint} A manifest has the columns path,label and optionally "

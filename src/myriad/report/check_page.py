@@ -77,6 +77,8 @@ def render_check_report(checked: Checked, *, read_image: ReadImage = read_pictur
         ],
         labels=_show_labels(checked, thumbnails),
         n_labels=0 if checked.labels is None else len(checked.labels.wrong),
+        n_likely=0 if checked.labels is None else checked.labels.n_likely,
+        n_sure=0 if checked.labels is None else checked.labels.n_sure,
         labels_file="" if checked.labels is None else clean_text(checked.labels.file.name),
         twins=_list_twins(checked),
         alike=[[repr(clean_text(name)) for name in names] for names in checked.alike],
@@ -150,7 +152,7 @@ def _pick(checked: Checked, group: DuplicateGroup) -> list[int]:
 
 
 def _show_labels(checked: Checked, thumbnails: Thumbnails) -> tuple[ImageCard, ...]:
-    """Return images whose label is probably wrong, each with the suggested one."""
+    """Return images whose label may be wrong, each with the suggested one."""
     labels, sample = checked.labels, checked.sample
     if labels is None:
         return ()

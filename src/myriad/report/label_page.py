@@ -53,7 +53,7 @@ def render_label_page(suggested: Suggested, *, title: str, read_image: ReadImage
         "labels.html",
         title=clean_text(title) or "Untitled model",
         sections=sections,
-        n_images=len(suggested.images),
+        n_images=len(suggested.images) + len(suggested.novel),
         considered=suggested.considered,
         noun=suggested.noun,
         pictured=thumbnails.found_any,

@@ -1,6 +1,7 @@
 import csv
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from myriad.errors import InputError, WorkError
 from myriad.images import find_images, split_images
 from myriad.images.corrections import correct_images
 from myriad.pipelines.checking.check import check
-from myriad.pipelines.checking.labels import count_certain
+from myriad.pipelines.checking.labels import describe_wrong_labels
 from myriad.store import Store
 from tests.checks.scenes import CoarseSignature, copy_of, photograph
 from tests.images.pictures import write_picture
@@ -168,17 +169,21 @@ def test_wrong_labels_are_listed_and_can_be_given_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("likely", "sure", "sentence"),
+    ("wrong", "likely", "sure", "sentence"),
     [
-        (0, 0, ""),
-        (1, 0, "1 is likely wrong. "),
-        (10, 0, "10 are likely wrong. "),
-        (1, 1, "1 is very likely wrong. "),
-        (10, 3, "10 are likely wrong, 3 of them very likely. "),
+        (1, 1, 0, "1 of 100 labels (1.0 %) is likely wrong: "),
+        (10, 10, 0, "10 of 100 labels (10.0 %) are likely wrong: "),
+        (1, 1, 1, "1 of 100 labels (1.0 %) is very likely wrong: "),
+        (15, 10, 3, "10 of 100 labels (10.0 %) are likely wrong, 3 of them very likely: "),
+        (15, 10, 3, ". 5 more may be wrong. Keep the lines of"),
+        (15, 0, 0, "15 of 100 labels (15.0 %) differ from what"),
+        (15, 0, 0, ": none is likely wrong."),
     ],
 )
-def test_labels_that_are_likely_wrong_are_counted_in_a_sentence(likely, sure, sentence):
-    assert count_certain(likely, sure) == sentence
+def test_labels_that_are_likely_wrong_are_counted_in_a_sentence(wrong, likely, sure, sentence):
+    found = describe_wrong_labels(wrong, likely, sure, 100, Path("labels.csv"))
+    assert sentence in found
+    assert ("--corrections" in found) == (likely > 0)
 
 
 def test_a_store_is_checked_without_images(tmp_path):

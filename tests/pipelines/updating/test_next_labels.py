@@ -55,6 +55,15 @@ def test_unsure_rows_and_novel_ones(model, rows, tmp_path):
     assert "Unlike all classes" in page
 
 
+def test_novel_rows_take_the_place_of_others_that_are_missing(model, tmp_path):
+    X, _ = draw_rows(3, 5, 12, seed=2)
+    novel = 9.0 * np.random.default_rng(3).normal(size=(30, 12))
+    np.save(tmp_path / "rows.npy", np.concatenate([X, novel]).astype(np.float32))
+    found = suggest_labels(model, [str(tmp_path / "rows.npy")], 10)
+    assert 0 < len(found.images) <= 3
+    assert len(found.images) + len(found.novel) == 10
+
+
 def test_labelled_rows_are_known(model, rows, tmp_path):
     X, labels = draw_rows(60, 5, 12, seed=5)
     writer = Store.create(tmp_path / "s", class_names=list("abcde"), dim=12, n_shards=1)

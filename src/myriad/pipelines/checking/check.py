@@ -146,6 +146,8 @@ class Checked:
         return {
             "checked": len(labels.ranked.held),
             "wrong": len(labels.wrong),
+            "likely": labels.n_likely,
+            "sure": labels.n_sure,
             "file": str(labels.file),
             "same_classes": [
                 {"classes": [names[one.first], names[one.second]], "share": round(one.share, 3)}
@@ -296,7 +298,7 @@ def _find_unique(
     if scan is None:
         found = find_near_rows(some, **options)
     else:
-        found = find_near_images(some, scan.thumbnails[unique], **options)
+        found = find_near_images(some, scan.thumbnails[unique], scan.sizes[unique], **options)
     pairs = [
         pair._replace(first=int(unique[pair.first]), second=int(unique[pair.second]))
         for pair in found

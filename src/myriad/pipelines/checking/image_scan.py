@@ -63,6 +63,14 @@ class Scan:
     thumbnails: NDArray[np.uint8]
     rows: ArrayRows
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Width and height of each image, int64 (n_images, 2); of a thumbnail if unknown."""
+        sizes = [
+            (one.width or THUMBNAIL_SIDE, one.height or THUMBNAIL_SIDE) for one in self.headers
+        ]
+        return np.array(sizes, np.int64).reshape(-1, 2)
+
 
 def scan_images(
     images: ImageList,

@@ -28,17 +28,17 @@ from myriad.training import Automatic, Context, Fitted
 from myriad.training.calibrating import score_held
 
 MOST_SUSPECTS = 100
-"""Labels that are probably wrong which the evidence of a model keeps."""
+"""Labels that may be wrong which the evidence of a model keeps."""
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedLabels:
-    """Labels that are probably wrong.
+    """Labels that may be wrong.
 
     Attributes
     ----------
     ranked : all labels, ranked.
-    wrong : int64, positions in it of those that are probably wrong, the most certain first.
+    wrong : int64, positions in it of those that may be wrong, the most certain first.
     twins : pairs of classes that are probably duplicates.
     file : the CSV file with suggested labels.
     """
@@ -47,6 +47,16 @@ class CheckedLabels:
     wrong: NDArray[np.int64]
     twins: list[TwinClasses]
     file: Path
+
+    @property
+    def n_likely(self) -> int:
+        """How many of `wrong` are likely wrong."""
+        return int(self.ranked.likely[self.wrong].sum())
+
+    @property
+    def n_sure(self) -> int:
+        """How many of these are surely wrong."""
+        return int(self.ranked.sure[self.wrong].sum())
 
     @property
     def items(self) -> NDArray[np.int64]:
@@ -65,7 +75,7 @@ def check_labels(
     threads: int | None,
     progress: Progress,
 ) -> CheckedLabels:
-    """Rank the labels of all rows, and write those that are probably wrong to a CSV file.
+    """Rank the labels of all rows, and write those that may be wrong to a CSV file.
 
     Parameters
     ----------
@@ -133,20 +143,20 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
     """Return the findings of a check of the labels."""
     if checked is None:
         return []
-    findings, n_wrong = [], len(checked.wrong)
-    ranked = checked.ranked
-    certain = (int(ranked.likely[checked.wrong].sum()), int(ranked.sure[checked.wrong].sum()))
-    if n_wrong:
-        share = 100.0 * n_wrong / len(ranked.held)
+    findings = []
+    if len(checked.wrong):
         findings.append(
             Finding(
                 "labels",
                 False,
-                n_wrong,
-                f"{n_wrong:,} of {len(ranked.held):,} labels ({share:.1f} %) may be wrong: "
-                "cross-validated models are more confident in another label. "
-                f"{count_certain(*certain)}Keep the lines of {checked.file} that are correct, "
-                "then train with --corrections.",
+                len(checked.wrong),
+                describe_wrong_labels(
+                    len(checked.wrong),
+                    checked.n_likely,
+                    checked.n_sure,
+                    len(checked.ranked.held),
+                    checked.file,
+                ),
             )
         )
     if checked.twins:
@@ -157,30 +167,45 @@ def find_label_faults(sample: Sample, checked: CheckedLabels | None) -> list[Fin
                 "twins",
                 False,
                 len(checked.twins),
-                f"{len(checked.twins):,} {'pair' if len(checked.twins) == 1 else 'pairs'} of "
-                f"classes are indistinguishable and may be duplicates, the first is "
+                f"{len(checked.twins):,} "
+                f"{'pair of classes is' if len(checked.twins) == 1 else 'pairs of classes are'} "
+                "indistinguishable, and each pair may be one class. The most similar: "
                 f"{names}.",
             )
         )
     return findings
 
 
-def count_certain(likely: int, sure: int) -> str:
-    """Return a sentence on how many labels are likely wrong, and how many of these very likely."""
+def describe_wrong_labels(wrong: int, likely: int, sure: int, checked: int, file: Path) -> str:
+    """Return sentences on how many labels may be wrong, how sure that is, and what to do.
+
+    Parameters
+    ----------
+    wrong, likely, sure : labels that may be wrong, those likely wrong, and those very likely.
+    checked : all labels.
+    """
+    listed = likely or wrong
+    share = f"{listed:,} of {checked:,} labels ({100.0 * listed / checked:.1f} %)"
     if not likely:
-        return ""
-    verb = "is" if likely == 1 else "are"
-    if not sure:
-        return f"{likely:,} {verb} likely wrong. "
-    if sure == likely:
-        return f"{likely:,} {verb} very likely wrong. "
-    return f"{likely:,} {verb} likely wrong, {sure:,} of them very likely. "
+        return (
+            f"{share} {'differs' if wrong == 1 else 'differ'} from what cross-validated models "
+            "are more confident in, but no more than expected of correct labels: none is likely "
+            f"wrong. {file} lists them."
+        )
+    very = "very likely" if sure == likely else "likely"
+    some = f", {sure:,} of them very likely" if 0 < sure < likely else ""
+    others = f"{wrong - likely:,} more may be wrong. " if wrong > likely else ""
+    return (
+        f"{share} {'is' if likely == 1 else 'are'} {very} wrong{some}: cross-validated models "
+        f"are more confident in another label. {others}Keep the lines of {file} that are "
+        "correct, then train with --corrections."
+    )
 
 
 def list_suspects(
     fitted: Fitted, crossed: HeldScores | None, train: StoreRows, val: StoreRows | None
 ) -> list[dict[str, Any]]:
-    """Return rows whose label is probably wrong, the most certain first, for the report.
+    """Return rows whose label may be wrong, the most certain first, for the report.
 
     They are among the rows that training held out in any case: rows of cross-validation, and
     validation rows.

@@ -84,7 +84,7 @@ class Scored:
     sets : all known classes of each row, where it may have several, of which `truths` has one; None
         where each has one.
     precisions : the average precision of each class, where rows may have several.
-    suspects : rows whose label is probably wrong, plain JSON; see `list_suspects`.
+    suspects : rows whose label may be wrong, plain JSON; see `list_suspects`.
     """
 
     truths: NDArray[np.int32]

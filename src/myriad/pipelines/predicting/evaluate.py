@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.errors import InputError
-from myriad.images import ONE_LABEL, SeveralLabels, find_images
+from myriad.images import ONE_LABEL, ImageList, SeveralLabels, find_images
 from myriad.measures import (
     CalibrationMeasures,
     Measures,
@@ -26,10 +27,11 @@ from myriad.measures import (
     measure_sets,
     sibling_precision,
 )
-from myriad.models import CodedModel, Hierarchy, load_model
+from myriad.models import CodedModel, Hierarchy, ModelFolder, load_model
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.evidence.labels import describe_labels
+from myriad.pipelines.outputs import store_beside
 from myriad.pipelines.predicting.decision_options import DecisionOptions, read_hierarchy
 from myriad.pipelines.predicting.scoring import Evaluator, StoreScoring
 from myriad.progress import SILENT, Progress
@@ -194,6 +196,7 @@ def evaluate(
         split = choose_split(images.splits, split, data)
         if split != "all":
             images = images.select(images.splits == split)
+        _note_known(model, folder, images, progress)
         scored, truths, bad = evaluator.score_images(images, max_bad=max_bad, cluster=cluster)
     seconds = time.perf_counter() - began
     n_classes = len(folder.class_names)
@@ -219,6 +222,24 @@ def measure_siblings(scored: Scored, hierarchy: Hierarchy) -> dict[int, float | 
         for k in SIBLINGS_AT
         if k <= best.shape[1]
     }
+
+
+def _note_known(model: Path, folder: ModelFolder, images: ImageList, progress: Progress) -> None:
+    """Print a note if images are among those of the store beside the model, by their paths."""
+    beside = store_beside(model)
+    if not is_store(beside):
+        return
+    store = Store.open(beside)
+    if store.fingerprint not in json.dumps(folder.trained_from):
+        return
+    used = np.flatnonzero(store.splits != "test")
+    known = {os.path.abspath(store.paths[i]) for i in used.tolist()}
+    n_known = sum(os.path.abspath(images.locate(i)) in known for i in range(len(images)))
+    if n_known:
+        progress.note(
+            f"{n_known:,} of {len(images):,} images were used in training or validation, so the "
+            "accuracy is higher than on new ones."
+        )
 
 
 def choose_split(splits: NDArray[Any], wanted: str | None, data: Path) -> str:

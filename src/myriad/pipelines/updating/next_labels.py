@@ -39,7 +39,7 @@ from myriad.store.formats import is_row_data, open_row_files
 NOVEL = 0.01
 """Images are novel if so small a fraction of the rows of known classes is as novel."""
 NOVEL_SHARE = 5
-"""One novel image is listed for this many others."""
+"""One novel image is listed for this many others, or as many as the others lack."""
 COLUMNS = ("path", "label", "kind", "suggested", "probability", "second", "second_probability")
 
 
@@ -231,7 +231,8 @@ class Pool:
         _keep_first(self._novel)
         if self._novel:
             X = np.stack([entry[2] for entry in self._novel])
-            for i in spread_rows(X, max(1, n // NOVEL_SHARE)):
+            # Photographs of a new place or camera may all be novel.
+            for i in spread_rows(X, max(1, n // NOVEL_SHARE, n - len(images))):
                 found = _describe_entry(self._novel[i], class_names, "novel")
                 novel.append(found | {"novelty": self._novel[i][5]})
         return images, novel
