@@ -296,7 +296,7 @@ ROW_CASES = [
         "export: weights onto the model",
         "export model --out model --weights int8 --overwrite",
         2,
-        "is the model itself",
+        "is an input of this run",
         lambda h, r: copy(r / "model", h / "model"),
     ),
     Case(

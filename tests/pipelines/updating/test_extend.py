@@ -239,7 +239,7 @@ class TestBadInput:
         self.refused(here / "model", tmp_path / "images", tmp_path / "m", match="myriad import")
 
     def test_the_same_folder(self, here):
-        self.refused(here / "model", here / "new", here / "model", match="the model itself")
+        self.refused(here / "model", here / "new", here / "model", match="is an input")
 
     def test_another_kind_of_model(self, here, tmp_path):
         train(here / "old", tmp_path / "near", method=make_method(METHODS, "knn"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -25,7 +24,12 @@ from myriad.models import (
 from myriad.models.folder import CARD
 from myriad.models.onnx_graph import build_onnx
 from myriad.models.rounded import LARGEST
-from myriad.pipelines.outputs import check_file_output, check_model_output, locks_output
+from myriad.pipelines.outputs import (
+    check_file_output,
+    check_model_output,
+    locks_output,
+    refuse_input,
+)
 from myriad.pipelines.stores.importing import write_header
 from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
@@ -177,8 +181,7 @@ def export_rounded(source: Path, out: Path, *, weights: str, overwrite: bool = F
             f"--weights must be {' or '.join(LARGEST)}, not {weights!r}."
             + did_you_mean(weights, LARGEST)
         )
-    if os.path.realpath(out) == os.path.realpath(source):
-        raise InputError(f"--out {out} is the model itself: name another folder.")
+    refuse_input(out, option="--out", inputs=[source])
     check_model_output(out, overwrite=overwrite, resume=False)
     folder = load_model(source)
     model = round_model(folder.model, weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from myriad.pipelines.evidence.documentation import (
     gather_pictures,
     write_card,
 )
-from myriad.pipelines.outputs import check_model_output, locks_output, store_beside
+from myriad.pipelines.outputs import check_model_output, locks_output, refuse_input, store_beside
 from myriad.pipelines.predicting.scoring import match_store
 from myriad.pipelines.training.train import EVIDENCE, sample_paths
 from myriad.pipelines.updating.extension_training import (
@@ -134,8 +133,7 @@ def extend(
     if folder.label_calibration is not None:
         raise InputError(f"{model} is a multi-label model, to which no classes can be added.")
     rows_path = None if is_store(data) else store_beside(out)
-    if os.path.realpath(out) == os.path.realpath(model):
-        raise InputError(f"--out {out} is the model itself: name another folder.")
+    refuse_input(out, option="--out", inputs=[model])
     check_model_output(out, overwrite=overwrite, resume=resume, store=rows_path)
     stores = [Store.open(path) for path in old]
     for one in stores:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,7 +28,7 @@ from myriad.models.calibration.held_classes import rank_held, relabel_held
 from myriad.models.calibration.novelty import Novelty
 from myriad.models.class_weights import find_classes
 from myriad.pipelines.evidence.documentation import write_card
-from myriad.pipelines.outputs import check_model_output, locks_output
+from myriad.pipelines.outputs import check_model_output, locks_output, refuse_input
 from myriad.progress import SILENT, Progress
 from myriad.signatures import name_samples
 
@@ -140,8 +139,7 @@ def _save(
     overwrite: bool,
 ) -> Calibration | LabelCalibration | None:
     """Save a model whose classes have other numbers; see `Model.relabelled`."""
-    if os.path.realpath(out) == os.path.realpath(model):
-        raise InputError(f"--out {out} is the model itself: name another folder.")
+    refuse_input(out, option="--out", inputs=[model])
     check_model_output(out, overwrite=overwrite, resume=False)
     changed = folder.model.relabelled(numbers)
     held = load_held_scores(model, len(folder.class_names))
