@@ -97,8 +97,9 @@ def measure_training(method: str, name: str, X: np.ndarray, y: np.ndarray) -> di
 
     parts = (rows_classifier, "add_calibration"), (selection, "score_chosen")
     with ExitStack() as stack:
-        for module, name in parts:
-            stack.enter_context(mock.patch.object(module, name, timed(getattr(module, name))))
+        for module, function in parts:
+            patched = timed(getattr(module, function))
+            stack.enter_context(mock.patch.object(module, function, patched))
         make = {"auto": myriad.LinearClassifier, "ovr": myriad.LinearSGD, "dual": myriad.DualSVM}
         estimator = make[method](threads=1, random_state=0)
         estimator.fit(X[: len(X) // 10], y[: len(X) // 10])  # compiles
