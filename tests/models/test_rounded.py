@@ -135,10 +135,10 @@ def test_what_cannot_be_rounded():
     ("changed", "message"),
     [
         ({"weights": np.zeros((3, 2), np.float32)}, "float16 or int8"),
-        ({"weights": np.zeros(3, np.int8)}, "at least one class"),
-        ({"scales": np.zeros(2, np.float32)}, "differ in length"),
-        ({"scales": np.zeros(3)}, "float32"),
-        ({"biases": None}, "must be arrays"),
+        ({"weights": np.zeros(3, np.int8)}, "The weights of a rounded model must have the shape"),
+        ({"scales": np.zeros(2, np.float32)}, "scales of a rounded model must have the shape"),
+        ({"scales": np.zeros(3)}, "array of float32"),
+        ({"biases": None}, "must be an array"),
     ],
 )
 def test_damaged_fields_are_refused(changed, message):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.arrays import Float, Ints
-from myriad.errors import InputError
 from myriad.models.model import Model
+from myriad.serialisation import check_array
 
 if TYPE_CHECKING:
     from myriad.models.screening import RoundedWeights
@@ -38,17 +38,9 @@ class LinearModel(Model, kind="linear"):
     biases: Float
 
     def __post_init__(self) -> None:
-        if not all(isinstance(array, np.ndarray) for array in (self.weights, self.biases)):
-            raise InputError("The weights and biases of a linear model must be arrays.")
-        if self.weights.ndim != 2 or self.biases.shape != self.weights.shape[:1]:
-            raise InputError(
-                f"Weights of shape {self.weights.shape} and biases of shape {self.biases.shape} "
-                "do not make a linear model."
-            )
-        if self.weights.dtype != np.float32 or self.biases.dtype != np.float32:
-            raise InputError("The weights of a linear model must be float32.")
-        if 0 in self.weights.shape:
-            raise InputError("A linear model needs at least one class and one feature.")
+        check_array(self.weights, "The weights of a linear model", (None, None), finite=False)
+        shape = self.weights.shape[:1]
+        check_array(self.biases, "The biases of a linear model", shape, finite=False)
 
     @property
     def n_classes(self) -> int:

@@ -19,6 +19,7 @@ from myriad.models.coded import CodedModel
 from myriad.models.linear import LinearModel
 from myriad.models.merged import MergedModel, relabel
 from myriad.models.model import Model
+from myriad.serialisation import check_array
 
 LARGEST = {"float16": 1.0, "int8": 127.0}
 """The largest magnitude of a weight in each precision."""
@@ -44,17 +45,14 @@ class RoundedModel(Model, kind="rounded"):
     biases: Float
 
     def __post_init__(self) -> None:
-        arrays = self.weights, self.scales, self.biases
-        if not all(isinstance(array, np.ndarray) for array in arrays):
-            raise InputError("The weights, scales and biases of a rounded model must be arrays.")
-        if self.weights.ndim != 2 or 0 in self.weights.shape:
-            raise InputError("A rounded model needs at least one class and one feature.")
-        if not self.scales.shape == self.biases.shape == self.weights.shape[:1]:
-            raise InputError("The weights, scales and biases of a rounded model differ in length.")
-        if self.weights.dtype.name not in LARGEST:
+        kind = getattr(self.weights, "dtype", None)
+        if kind is None or kind.name not in LARGEST:
             raise InputError(f"The weights of a rounded model must be {' or '.join(LARGEST)}.")
-        if self.scales.dtype != np.float32 or self.biases.dtype != np.float32:
-            raise InputError("The scales and biases of a rounded model must be float32.")
+        name = "of a rounded model"
+        check_array(self.weights, f"The weights {name}", (None, None), dtype=kind, finite=False)
+        shape = self.weights.shape[:1]
+        check_array(self.scales, f"The scales {name}", shape, finite=False)
+        check_array(self.biases, f"The biases {name}", shape, finite=False)
 
     @property
     def n_classes(self) -> int:
