@@ -5,7 +5,6 @@ speed`` draws the plot. The measurements are those of ``recipes/automatic.py``.
 """
 
 import json
-import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -118,11 +117,10 @@ def draw_speed(path: Path) -> None:
                 zorder=3,
             )
         seconds, accuracies = np.transpose(points)
-        decades = np.log10(seconds)
         middle = (accuracies.min() + accuracies.max()) / 2
         ax.set(
             xscale="log",
-            xlim=(10.0 ** math.floor(decades.min()), 10.0 ** math.ceil(decades.max())),
+            xlim=(seconds.min() / 2, 2 * seconds.max()),
             ylim=(middle - SPAN / 2, middle + SPAN / 2),
             title=PROBLEMS[name],
             xlabel="seconds, one thread",
