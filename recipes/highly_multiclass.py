@@ -303,14 +303,14 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
     parser.add_argument("--lines", help="names of some lines of the tables, with semicolons")
     parser.add_argument("--dims", help="dimensions of Wsabie++, such as 64,128")
-    parser.add_argument("--quick", action="store_true", help="30 glyphs unless stated, one seed")
+    parser.add_argument("--quick", action="store_true", help="30 classes, of glyphs without --data")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
     n_classes = options.classes or (30 if options.quick else None)
     if options.set != "glyphs" and not options.quick:
         need(options.data, "the drawings of Omniglot, images, or rows in a .npz file")
-    name = options.set or ("glyphs" if options.quick else options.data.stem)
+    name = options.set or ("glyphs" if options.data is None else options.data.stem)
     dims = DIMS[:2] if options.quick else DIMS
     if options.dims:
         dims = tuple(int(text) for text in options.dims.split(","))

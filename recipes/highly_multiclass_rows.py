@@ -100,7 +100,7 @@ def read_rows(options: argparse.Namespace, n_classes: int | None) -> tuple[np.nd
     if options.rows is not None and options.rows.exists():
         with np.load(options.rows) as kept:
             return kept["X"], kept["y"]
-    if options.quick or options.data is None:
+    if options.data is None:
         X, y = draw_glyphs(n_classes or GLYPHS)
     else:
         X, y = read_data(options.data, n_classes)

@@ -167,7 +167,9 @@ def test_the_svm_of_the_recipes_is_the_exact_one(monkeypatch):
     X[np.arange(60), y] += 1
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     lam = 1 / (C * len(y))
-    exact = DualSVM(lam=lam, center=False, tol=1e-4, calibration="none", random_state=0).fit(X, y)
+    exact = DualSVM(
+        loss="hinge", lam=lam, center=False, tol=1e-4, calibration="none", random_state=0
+    ).fit(X, y)
     found = ExactSVM(X, y).decision_function(X)
     np.testing.assert_allclose(found, exact.decision_function(X), atol=0.1)
 
