@@ -9,7 +9,8 @@ import typer
 
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.stores.exporting import Exported

@@ -9,9 +9,10 @@ import typer
 
 from myriad.cli.shared_options import Deciding, ModelArgument, read_decisions
 from myriad.cli.tables import print_table
-from myriad.cli.verb import Lists, OptionPanel, Run, verb
+from myriad.cli.verb import Lists, OptionPanel, verb
 from myriad.errors import InputError
 from myriad.locks import locked
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.predicting.predict import Predicted
@@ -236,8 +237,5 @@ def predict(
             k=k,
             deciding=deciding(),
             every=every,
-            threads=run.threads,
-            overwrite=run.overwrite,
-            resume=run.resume,
-            progress=run.progress,
+            run=run,
         )

@@ -20,7 +20,8 @@ from myriad.pipelines.describing.image_rows import describe_images, open_workers
 from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.pipelines.predicting.files import Journal, identify
 from myriad.pipelines.predicting.scoring import BATCH
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Progress
 from myriad.store.formats import RowFile, is_row_data, open_row_files
 
 BLOCK = 1024
@@ -63,8 +64,7 @@ def predict(
     deciding: DecisionOptions | None = None,
     every: float | None = None,
     journal: Journal | None = None,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Predicted:
     """Rank the `k` best labels of every image among the inputs: files, folders, lists of files.
 
@@ -88,7 +88,7 @@ def predict(
             raise InputError(
                 f"{other} is not a file of rows, but other inputs are: give either images or rows."
             )
-        ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
+        ranked = rank_rows(decider, [Path(word) for word in inputs], k, run.progress)
         seconds = time.perf_counter() - began
         return Predicted(ranked, [], folder.class_names, seconds, noun="row")
     signature = signature_of(folder)
@@ -98,8 +98,8 @@ def predict(
     paths = [path for path in dict.fromkeys(listed) if path not in journal.entries]
     files = ImageFiles(Path(), paths)
     with (
-        progress.step("Predicting", len(listed), "images") as advance,
-        open_workers(threads, len(paths)) as executor,
+        run.progress.step("Predicting", len(listed), "images") as advance,
+        open_workers(run, len(paths)) as executor,
     ):
         advance(len(listed) - len(paths))
         described = describe_images(files, range(len(paths)), signature, executor)

@@ -36,6 +36,7 @@ from myriad.pipelines.evidence.documentation import (
 )
 from myriad.pipelines.outputs import check_model_output, locks_output, refuse_input, store_beside
 from myriad.pipelines.predicting.scoring import match_store
+from myriad.pipelines.run import Run
 from myriad.pipelines.training.train import EVIDENCE, sample_paths
 from myriad.pipelines.updating.extension_training import (
     ExtensionResult,
@@ -155,11 +156,9 @@ def extend(
             rows_path,
             recipe=folder.recipe,
             splits=("train", "val"),
-            seed=seed,
-            threads=threads,
-            overwrite=overwrite,
-            resume=resume,
-            progress=progress,
+            run=Run(
+                seed=seed, threads=threads, overwrite=overwrite, resume=resume, progress=progress
+            ),
         ).store
     task = ExtensionTask.of(
         folder, model, store, stores, update=update, seed=seed, progress=progress

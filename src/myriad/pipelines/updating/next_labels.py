@@ -22,6 +22,7 @@ from myriad.parallel import thread_executor
 from myriad.pipelines.describing.image_rows import describe_images, open_workers, signature_of
 from myriad.pipelines.predicting.predict import BLOCK, check_features
 from myriad.pipelines.predicting.scoring import BATCH
+from myriad.pipelines.run import Run
 from myriad.pipelines.updating.extension_training import find_novelty
 from myriad.pipelines.updating.known_rows import read_known
 from myriad.pipelines.updating.label_choice import (
@@ -168,7 +169,7 @@ def _describe(
 ) -> Iterator[tuple[list[str], Float]]:
     """Yield the paths and rows of some images at a time; bad ones are added to `bad`."""
     files, signature = ImageFiles(Path(), paths), signature_of(folder)
-    with open_workers(threads, len(paths)) as executor:
+    with open_workers(Run(threads=threads), len(paths)) as executor:
         described = describe_images(files, range(len(paths)), signature, executor)
         while batch := list(islice(described, BATCH)):
             good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]
