@@ -25,8 +25,8 @@ METHOD = SGD(beta=1, eta=0.1, epochs=2)
 LASTING = ("model.safetensors", "config.json")
 
 
-def fit(data, out, method=METHOD, **options):
-    return train(data, out, method=method, run=Run(threads=1, **options))
+def fit(data, out, method=METHOD, memory=None, **options):
+    return train(data, out, method=method, memory=memory, run=Run(threads=1, **options))
 
 
 def read_model(folder):

@@ -50,6 +50,7 @@ class Choice:
         score.
     facts : how sure the choice is, and which candidate of another family came second.
     table : a row for each candidate, with its accuracy.
+    scaled : whether features are scaled to unit variance; the model is for unscaled rows.
     """
 
     family: str
@@ -57,6 +58,7 @@ class Choice:
     prior_weight: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     table: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    scaled: bool = False
 
     def method(self, rows: Rows, n_classes: int, *, seed: int) -> Method:
         """Return the method that trains the chosen candidate."""
@@ -119,6 +121,43 @@ class Automatic(CentringMethod):
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Chosen:
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
             return self._fit_many(train, val, n_classes, context)
+        if self.choice is not None:
+            fit = self._fit_scaled if self.choice.scaled else self._fit_unscaled
+            return fit(train, val, n_classes, context)
+        from myriad.store import is_uneven
+
+        fitted = self._fit_unscaled(train, val, n_classes, context)
+        if not is_uneven(train):
+            return fitted
+        context.progress.note("Features differ very much in variance: scaling them is tried.")
+        scaled = self._fit_scaled(train, val, n_classes, context)
+        return scaled if scaled.accuracy > fitted.accuracy else fitted
+
+    def _fit_scaled(
+        self, train: Rows, val: Rows | None, n_classes: int, context: Context
+    ) -> Chosen:
+        """Train on rows whose features are scaled to unit variance."""
+        from myriad.store import ScaledRows, unit_variance
+
+        scale = unit_variance(train)
+        checkpoint = context.checkpoint and context.checkpoint.beside("scaled")
+        fitted = self._fit_unscaled(
+            ScaledRows(train, scale),
+            val and ScaledRows(val, scale),
+            n_classes,
+            replace(context, checkpoint=checkpoint, products=None),
+        )
+        return replace(
+            fitted,
+            model=fitted.model.unscaled(scale),
+            settings=fitted.settings | {"scaled": True},
+            choice=replace(fitted.choice, scaled=True),
+        )
+
+    def _fit_unscaled(
+        self, train: Rows, val: Rows | None, n_classes: int, context: Context
+    ) -> Chosen:
+        """Search, unless there is a choice, and train on rows as they are."""
         from myriad.training.automatic.subsampling import subsample
         from myriad.training.engine.span import find_span, is_span_cheaper
 
@@ -291,6 +330,11 @@ class Chosen(Fitted):
     """
 
     choice: Choice = field(kw_only=True)
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy of the choice on held-out rows, in percent; 0 if none were held out."""
+        return float(self.choice.facts.get("cross_validation", {}).get("accuracy", 0.0))
 
 
 def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = None) -> Chosen:
