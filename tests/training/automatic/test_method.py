@@ -72,6 +72,19 @@ def test_classes_of_different_sizes_are_balanced():
     assert all(row.get("balanced") for row in fitted.table if row["objective"] != "plda")
 
 
+def test_classes_of_different_sizes_count_by_their_rows_on_request():
+    rows = make_rows(classes=3, counts=[200, 40, 10])
+    fitted = fit(rows, measure="samples")
+    assert fitted.settings["cross_validation"]["measure"] == "accuracy"
+    assert not any(row.get("balanced") for row in fitted.table)
+    assert "prior_weight" not in fitted.settings
+
+
+def test_classes_of_equal_sizes_count_alike_on_request():
+    fitted = fit(make_rows(), measure="classes")
+    assert fitted.settings["cross_validation"]["measure"] == "mean class accuracy"
+
+
 def test_more_features_than_rows_are_trained_in_their_span():
     rows = make_rows(n=40, dim=200)
     fitted = fit(rows)

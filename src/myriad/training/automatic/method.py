@@ -31,6 +31,11 @@ PATIENCE = 2
 weights make it smooth."""
 LOADED_BYTES = 256 << 20
 """Bytes up to which the rows of a search are kept in memory, centred."""
+MEASURES = {
+    "auto": "over samples; mean over classes if their sizes differ by more than 3 times",
+    "samples": "over samples: each row counts alike",
+    "classes": "mean over classes: each class counts alike",
+}
 SEARCHES = {
     "quick": "softmax, one fold, two learning rates",
     "normal": "softmax, also after discriminant analysis, and SVM",
@@ -83,6 +88,9 @@ class Automatic(CentringMethod):
 
     objective: str = "auto"
     search: str = option("normal", choices=SEARCHES, help="How much is tried.")
+    measure: str = option(
+        "auto", choices=MEASURES, help="Accuracy to choose by, and whether classes are balanced."
+    )
     memory: int = option(
         2 << 30,
         minimum=1,
@@ -207,6 +215,7 @@ class Automatic(CentringMethod):
                     rows,
                     n_classes,
                     search=self.search,
+                    measure=self.measure,
                     n_rows=train.n_rows,
                     n_features=train.dim,
                     seed=self.seed,
