@@ -32,9 +32,9 @@ weights make it smooth."""
 LOADED_BYTES = 256 << 20
 """Bytes up to which the rows of a search are kept in memory, centred."""
 MEASURES = {
-    "auto": "over samples; mean over classes if their sizes differ by more than 3 times",
-    "samples": "over samples: each row counts alike",
-    "classes": "mean over classes: each class counts alike",
+    "auto": "classes if their sizes differ by more than 3 times",
+    "samples": "every row counts alike",
+    "classes": "every class counts alike",
 }
 SEARCHES = {
     "quick": "softmax, one fold, two learning rates",
