@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def show(exported: Exported, run: Run) -> None:
     """Print what was exported."""
     words = {"rows": "Rows", "dim": "Features", "classes": "Classes"}
-    found = dict(exported.facts)
-    size, before = found.pop("bytes", None), found.pop("bytes_before", 0)
-    facts: dict[str, object] = {words[name]: value for name, value in found.items()}
+    answer = dict(exported.facts)
+    size, before = answer.pop("bytes", None), answer.pop("bytes_before", 0)
+    facts: dict[str, object] = {words[name]: value for name, value in answer.items()}
     if size is not None:
         facts["Size"] = f"{format_bytes(size)}, was {format_bytes(before)}"
     print_facts({**facts, "Time": format_seconds(exported.seconds)})

@@ -309,12 +309,14 @@ def _find_unique(
     some = rows.select(unique)
     options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     if scan is None:
-        found = find_near_rows(some, **options)
+        pairs_of_unique = find_near_rows(some, **options)
     else:
-        found = find_near_images(some, scan.thumbnails[unique], scan.sizes[unique], **options)
+        pairs_of_unique = find_near_images(
+            some, scan.thumbnails[unique], scan.sizes[unique], **options
+        )
     pairs = [
         pair._replace(first=int(unique[pair.first]), second=int(unique[pair.second]))
-        for pair in found
+        for pair in pairs_of_unique
     ]
     # A mirror image with another label may be another class, as the letters p and q are.
     labels = rows.labels

@@ -85,14 +85,14 @@ def scan_images(images: ImageList, signature: Signature, run: Run = DEFAULT_RUN)
         open_workers(run, n) as executor,
         run.progress.step("Reading images", n, "images") as advance,
     ):
-        for i, found in map_images(images, range(n), work, executor):
+        for i, scanned in map_images(images, range(n), work, executor):
             advance(1)
-            if isinstance(found, BadImage):
-                bad.append({"path": images.locate(i), "reason": found.reason})
+            if isinstance(scanned, BadImage):
+                bad.append({"path": images.locate(i), "reason": scanned.reason})
                 continue
             at = len(good)
-            thumbnails[at], rows[at] = found.thumbnail, found.row
-            facts.append((found.digest, found.header, found.quality))
+            thumbnails[at], rows[at] = scanned.thumbnail, scanned.row
+            facts.append((scanned.digest, scanned.header, scanned.quality))
             good.append(i)
     kept = images.select(np.array(good, np.int64))
     return Scan(

@@ -222,8 +222,10 @@ def list_suspects(
         parts.append((held, val.chosen[np.flatnonzero(val.labels >= 0)[: len(held)]]))
     if not parts:
         return []
-    found = [HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts]
-    ranked = rank_labels(HeldProbabilities.concatenate(found), len(store.class_names))
+    probabilities = [
+        HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts
+    ]
+    ranked = rank_labels(HeldProbabilities.concatenate(probabilities), len(store.class_names))
     paths, names = store.paths, store.class_names
     # Rows of the same image, such as augmented ones, are listed once.
     listed: dict[Any, int] = {}

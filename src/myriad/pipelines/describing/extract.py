@@ -90,10 +90,10 @@ def extract(
     first = options.choose(options.candidates[0]) if options.is_open else options
     opened = recipe or first.spec.open(first)
     with progress.step("Finding images") as advance:
-        found = find_images(data, every=options.every, several=options.several, labelled=training)
+        listed = find_images(data, every=options.every, several=options.several, labelled=training)
         if corrections is not None:
-            found = correct_images(found, corrections)
-        images = split_images(found, seed=run.seed) if found.class_names else found
+            listed = correct_images(listed, corrections)
+        images = split_images(listed, seed=run.seed) if listed.class_names else listed
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
         advance(len(images))
@@ -119,7 +119,7 @@ def extract(
             if recipe is not None:
                 options = ExtractOptions(codes="none")
                 plan = {"signature": recipe.kind, "recipe": fingerprint(recipe)}
-                plan |= _plan_images(found, chosen, seed=run.seed)
+                plan |= _plan_images(listed, chosen, seed=run.seed)
             else:
                 before = read_plan(work) if is_store(work) else None
                 choice = choose_signature(
@@ -128,7 +128,7 @@ def extract(
                 options = choice.options
                 same = options.signature == first.signature
                 network = opened if same else options.spec.open(options)
-                plan = options.to_plan() | _plan_images(found, chosen, seed=run.seed)
+                plan = options.to_plan() | _plan_images(listed, chosen, seed=run.seed)
                 plan |= choice.to_plan()
                 if network is not None:
                     plan["network"] = fingerprint(network)

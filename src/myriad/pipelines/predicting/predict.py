@@ -48,12 +48,12 @@ class Predicted:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that ``predict`` prints."""
-        found: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "predictions": self.predictions,
             "bad": self.bad,
             "seconds": round(self.seconds, 3),
         }
-        return found if self.sorted is None else found | {"sorted": self.sorted}
+        return answer if self.sorted is None else answer | {"sorted": self.sorted}
 
 
 def predict(
@@ -112,9 +112,9 @@ def predict(
                 if isinstance(row, BadImage)
             )
             advance(len(batch))
-    found = [journal.entries[path] for path in listed]
-    predictions = [entry for entry in found if "reason" not in entry]
-    bad = [entry for entry in found if "reason" in entry]
+    entries = [journal.entries[path] for path in listed]
+    predictions = [entry for entry in entries if "reason" not in entry]
+    bad = [entry for entry in entries if "reason" in entry]
     if not predictions:
         journal.close(done=True)  # nothing in it is worth resuming
         first = "{path} ({reason})".format(**bad[0])
@@ -134,8 +134,8 @@ def rank_rows(
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):
-                found = decider.describe(decider.decide(X, k))
-                for i, decision in enumerate(found):
+                decisions = decider.describe(decider.decide(X, k))
+                for i, decision in enumerate(decisions):
                     predictions.append({"path": file.locate(first + i), **decision})
                 first += len(X)
                 advance(len(X))
@@ -156,5 +156,5 @@ def _rank(
     """Return the decision for each path and row, as plain JSON."""
     if not rows:
         return []
-    found = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
-    return [{"path": path, **decision} for (path, _), decision in zip(rows, found, strict=True)]
+    decisions = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
+    return [{"path": path, **decision} for (path, _), decision in zip(rows, decisions, strict=True)]

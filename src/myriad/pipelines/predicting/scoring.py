@@ -119,8 +119,8 @@ class Evaluator:
             open_cluster(self.run.cluster, progress=self.run.progress) as executor,
             self.run.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
         ):
-            found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
-        results = dict(zip(("ranks", "guesses"), found, strict=True))
+            ranked = rank_store(scoring, known, block_size(rows.dim), executor, advance)
+        results = dict(zip(("ranks", "guesses"), ranked, strict=True))
         return matched._add_precisions(gather_scored(known, results, rows.paths), rows), truths
 
     def score_rows(self, rows: Rows, paths: list[str], name: str) -> tuple[Scored, Truths]:
@@ -169,8 +169,8 @@ class Evaluator:
             return scored
         model, block, progress = self.folder.model, block_size(rows.dim), self.run.progress
         with thread_executor(self.run.threads):
-            found = find_precisions(model, rows, scored.sets, block=block, progress=progress)
-        return replace(scored, precisions=found)
+            precisions = find_precisions(model, rows, scored.sets, block=block, progress=progress)
+        return replace(scored, precisions=precisions)
 
 
 def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
@@ -317,9 +317,9 @@ def rank_store(
 
     executor.require(scoring.model[0], scoring.store[0] / STORE)
     results = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    for found in executor.map(scoring, cut()):
-        advance(len(found[0]))
-        results.append(found)
+    for part in executor.map(scoring, cut()):
+        advance(len(part[0]))
+        results.append(part)
     ranks, guesses = zip(*results, strict=True)
     return np.concatenate(ranks), np.concatenate(guesses)
 

@@ -73,19 +73,24 @@ def import_rows(
     options = options or ImportOptions()
     with progress.step("Reading labels") as advance:
         files = open_row_files(paths, options.rows)
-        found = read_labels(files, options.labels)
-        advance(len(found.labels))
+        labelled = read_labels(files, options.labels)
+        advance(len(labelled.labels))
     splits, warnings = fill_splits(
-        found.splits, found.labels, found.groups, found.class_names, seed=run.seed, noun="row"
+        labelled.splits,
+        labelled.labels,
+        labelled.groups,
+        labelled.class_names,
+        seed=run.seed,
+        noun="row",
     )
     for warning in warnings:
         progress.note(warning)
     if options.in_place:
         _check_in_place(files)
     work = prepare_store(out, overwrite=run.overwrite, resume=run.resume)
-    rows = _Rows(files, replace(found, splits=splits))
+    rows = _Rows(files, replace(labelled, splits=splits))
     writer = _begin(
-        work, rows, _plan(files, found, options, seed=run.seed), in_place=options.in_place
+        work, rows, _plan(files, labelled, options, seed=run.seed), in_place=options.in_place
     )
     if options.in_place:
         _refer(rows, writer, progress)

@@ -139,24 +139,24 @@ def compare(
         check_rows(rows.rows("train"), rows, run.progress)
         key = {"store": rows.fingerprint, "seed": run.seed}
         trial_log = TrialLog(out / LEDGER, key, resume=run.resume)
-        found = []
+        candidates = []
         for number, (objective, method) in enumerate(methods.items(), start=1):
             name, folder = f"{objective} {method!r}", out / objective.replace(":", "-")
             kept = trial_log.find(name)
             whole = is_model(folder) and is_trained_from(folder, describe_source(rows, method))
             if kept is not None and whole:
-                found.append(Candidate.from_record(objective, kept))
+                candidates.append(Candidate.from_record(objective, kept))
                 continue
             compile_kernels(method)
             run.progress.note(f"Objective {number} of {len(methods)}: {objective}.")
             candidate = replace(_train(rows, folder, method, run), objective=objective)
             if candidate.error is None:
                 trial_log.keep(name, asdict(candidate))
-            found.append(candidate)
-    if all(candidate.error is not None for candidate in found):
-        raise WorkError(f"No objective could be trained. {found[0].error}")
-    found.sort(key=lambda candidate: candidate.score, reverse=True)
-    return Compared(rows, found, time.perf_counter() - began)
+            candidates.append(candidate)
+    if all(candidate.error is not None for candidate in candidates):
+        raise WorkError(f"No objective could be trained. {candidates[0].error}")
+    candidates.sort(key=lambda candidate: candidate.score, reverse=True)
+    return Compared(rows, candidates, time.perf_counter() - began)
 
 
 def make_methods(
@@ -230,8 +230,8 @@ def _train(
 
 
 def _pick(measures: Measures) -> Accuracies:
-    found = measures.to_json()
-    return {name: found[name] for name in ("n", *ACCURACIES, "accuracy_at")}
+    values = measures.to_json()
+    return {name: values[name] for name in ("n", *ACCURACIES, "accuracy_at")}
 
 
 def _read_accuracies(record: Record) -> Accuracies:

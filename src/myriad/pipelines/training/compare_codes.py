@@ -215,10 +215,10 @@ def _measure_one(
     with open_context(run, work / "pieces") as context:
         fitted, _, validation = fit_store(store, method, context)
     seconds_training = time.perf_counter() - began
-    found = validation
+    measures = validation
     if split != "val":
         model = ModelFolder(make_plain(fitted.model, store.code), store.class_names, None, {})
-        found = _measure_split(model, store, split, run)
+        measures = _measure_split(model, store, split, run)
     if store is not source:
         shutil.rmtree(folder)
     return CodeRow(
@@ -229,12 +229,12 @@ def _measure_one(
         error,
         round(seconds_coding, 3),
         round(seconds_training, 3),
-        round(found.seconds, 3),
+        round(measures.seconds, 3),
         split,
-        found.n,
-        found.at(1),
-        found.at(5),
-        found.to_json()["class_top1"],
+        measures.n,
+        measures.at(1),
+        measures.at(5),
+        measures.to_json()["class_top1"],
     )
 
 

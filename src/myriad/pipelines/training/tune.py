@@ -205,14 +205,14 @@ class _Study:
     def _fixed_settings(self) -> Words:
         """Return the settings that the search found, without those that are varied."""
         tried = (*SWEPT, "schedule", "epochs")
-        found = self.trials[0].settings
-        return {name: found[name] for name in found if name not in tried}
+        settings = self.trials[0].settings
+        return {name: settings[name] for name in settings if name not in tried}
 
     def _values(self, name: str) -> list[Any]:
         """Return the values of a setting that the search tried or found, sorted."""
-        found = [trial for trial in self.trials if trial.error is None]
-        tried = [row[name] for trial in found for row in trial.search if name in row]
-        tried += [trial.settings[name] for trial in found if trial.settings.get(name) is not None]
+        trained = [trial for trial in self.trials if trial.error is None]
+        tried = [row[name] for trial in trained for row in trial.search if name in row]
+        tried += [trial.settings[name] for trial in trained if trial.settings.get(name) is not None]
         return sorted(dict.fromkeys(tried), key=lambda value: (isinstance(value, str), value))
 
     def _lams(self, eta: Any) -> list[float]:
