@@ -88,8 +88,8 @@ def _lacks_data(data: bytes, scan: int) -> bool:
 
     The image is decoded again with more data at the end of the scan: a complete one stays the same.
     """
-    scan_end = _SCAN_END.search(data, scan)
-    end = scan_end.start() if scan_end else len(data)
+    found = _SCAN_END.search(data, scan)
+    end = found.start() if found else len(data)
     restarts = _RESTART.findall(data, scan, end)
     marker = bytes([0xFF, 0xD0 + (restarts[-1][1] + 1) % 8]) if restarts else b""
     longer = (
