@@ -130,14 +130,14 @@ def _add_calibration(
 ) -> Fitted:
     if train.sets is not None:
         return _calibrate_labels(fitted, val, calibration_rows, progress)
-    held, source = fitted.held_scores, "cross-fitted"
+    held, source, miss_ratio = fitted.held_scores, "cross-fitted", fitted.miss_ratio
     if calibration_rows is not None:
-        held, source = score_held(fitted.model, calibration_rows), "split"
+        held, source, miss_ratio = score_held(fitted.model, calibration_rows), "split", 1.0
     elif val is not None and (held is None or val.n_rows >= ENOUGH_VALIDATION):
-        held, source = score_held(fitted.model, val), "validation"
+        held, source, miss_ratio = score_held(fitted.model, val), "validation", 1.0
     found: Calibration | None = None
     if held is not None:
-        found = calibrate(held, source)
+        found = calibrate(held, source, miss_ratio=miss_ratio)
         if found is None:
             _note_too_few(len(held), progress)
         else:

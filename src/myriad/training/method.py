@@ -44,6 +44,7 @@ class Fitted:
     table : the candidates of the search, with the validation accuracy of each.
     held_scores : scores of held-out rows by a model of the same settings; None if
         there are none.
+    miss_ratio : how many times as often that model misses the true class; see `Calibration`.
     calibration : maps scores to probabilities; None if the model is not calibrated.
     label_calibration : the same for rows with several labels each.
     """
@@ -54,13 +55,14 @@ class Fitted:
     history: list[dict[str, Any]] = field(default_factory=list)
     table: list[dict[str, Any]] = field(default_factory=list)
     held_scores: HeldScores | None = field(default=None, kw_only=True)
+    miss_ratio: float = field(default=1.0, kw_only=True)
     calibration: Calibration | None = field(default=None, kw_only=True)
     label_calibration: LabelCalibration | None = field(default=None, kw_only=True)
 
     def with_search_of(self, first: Fitted) -> Fitted:
         """Return this fit with the history, search table and calibration of an earlier fit."""
-        names = ("history", "table", "held_scores", "calibration", "label_calibration")
-        return replace(self, **{name: getattr(first, name) for name in names})
+        kept = ("history", "table", "held_scores", "miss_ratio", "calibration", "label_calibration")
+        return replace(self, **{name: getattr(first, name) for name in kept})
 
 
 @dataclass(frozen=True, kw_only=True)

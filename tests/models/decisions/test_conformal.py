@@ -1,11 +1,18 @@
 """Prediction sets: the quantile, coverage over many draws, LAC against MAPIE."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from myriad.errors import InputError
 from myriad.models import Decider
-from myriad.models.decisions.conformal import find_quantile, find_sets, rows_needed
+from myriad.models.decisions.conformal import (
+    coverage_to_calibrate,
+    find_quantile,
+    find_sets,
+    rows_needed,
+)
 from tests.models.folders import draw_rows, make_folder
 
 
@@ -64,6 +71,20 @@ def test_thresholds_of_classes_with_enough_rows():
     for c in range(4):
         assert rule.thresholds[c] == find_quantile(values[calibration.labels == c], 0.9)
     assert rule.thresholds[4] == find_quantile(values, 0.9)  # a class without rows
+
+
+def test_sets_are_smaller_where_the_final_model_misses_less():
+    """A quarter fewer misses of the final model: as many more of the calibration rows."""
+    calibration = make_folder(4, n_rows=2000).calibration
+    better = replace(calibration, miss_ratio=4 / 3)
+    values = 1.0 - calibration.true.astype(np.float64)
+    for coverage in (0.7, 0.9, 0.99):
+        rule = find_sets(better, coverage, method="lac", n_classes=4)
+        odds = 4 / 3 * (1 - coverage) / coverage
+        assert rule.thresholds[0] == find_quantile(values, 1 / (1 + odds))
+        raps, plain = (find_sets(one, coverage, n_classes=4) for one in (better, calibration))
+        assert raps.thresholds[0] <= plain.thresholds[0]
+    assert coverage_to_calibrate(0.95, 1.0) == pytest.approx(0.95)
 
 
 def test_lac_is_that_of_mapie():

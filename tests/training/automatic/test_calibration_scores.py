@@ -76,7 +76,8 @@ def test_the_change_of_the_temperature_is_extrapolated(problem, monkeypatch, gro
         change = module.predict_change(choice, scores, np.zeros(N_CLASSES), problem, running)
     doublings = np.log2(min(problem.n_rows / fold.train.n_rows, module.MOST_RATIO))
     share = len(scores) / (len(scores) + module.UNCHANGED_ROWS)
-    assert change == pytest.approx(growth ** (-doublings * share), rel=1e-3)
+    assert change.scale == pytest.approx(growth ** (-doublings * share), rel=1e-3)
+    assert change.loss == pytest.approx(1.0, rel=1e-3)
 
 
 def test_no_change_is_predicted_where_half_of_the_rows_are_all(monkeypatch):
@@ -84,7 +85,7 @@ def test_no_change_is_predicted_where_half_of_the_rows_are_all(monkeypatch):
     rows = ArrayRows(draws.standard_normal((10, 3), np.float32), np.arange(10, dtype=np.int32) // 2)
     problem = make_problem(rows, 5, PLANS["normal"], n_rows=10, seed=0, memory=1 << 30)
     monkeypatch.delattr(module, "train_chosen")
-    assert module.predict_change(None, None, None, problem, None) == 1.0
+    assert module.predict_change(None, None, None, problem, None) == module.Change()
 
 
 @pytest.mark.parametrize("name", ["softmax", "projected", "dual"])
@@ -104,4 +105,8 @@ def test_held_out_scores_have_the_temperature_of_the_final_model(name, monkeypat
         choice, held = selection.choose(rows, 40, search="normal", running=running, **sizes)
     model = choice.method(rows, 40, seed=0).fit(rows, None, n_classes=40).model
     final = HeldScores.of(model.scores(new.read(range(new.n_rows))), new.labels)
-    assert abs(fit_scale(held) - fit_scale(final)) < 0.12
+    scale, loss = fit_scale(held)
+    final_scale, final_loss = fit_scale(final)
+    assert abs(scale - final_scale) < 0.12
+    assert choice.miss_ratio > 1.0
+    assert loss / choice.miss_ratio == pytest.approx(final_loss, rel=0.15)

@@ -70,6 +70,8 @@ class Calibration(Serialisable, kind="calibration"):
     ranked : float32 array of shape (n_tuning, k), the probabilities of the best classes of the
         first rows, from which settings of prediction sets are chosen. Rows are in random order.
     novelty : how unlike all classes a row is; None if that was not learned.
+    miss_ratio : the probability that a prediction set of the models that scored these rows misses
+        the true class, divided by that of the final model; an estimate of at least 1.
     """
 
     scale: float
@@ -87,13 +89,17 @@ class Calibration(Serialisable, kind="calibration"):
     ranked: Float = field(repr=False)
     novelty: Novelty | None = field(default=None, repr=False)
     gain: float = later_field(0.0)
+    miss_ratio: float = later_field(1.0)
 
     def __post_init__(self) -> None:
-        numbers = (self.scale, self.slope, self.centre, self.spread, self.bonus, self.gain)
+        numbers = (
+            *(self.scale, self.slope, self.centre, self.spread),
+            *(self.bonus, self.gain, self.miss_ratio),
+        )
         if not all(isinstance(number, float) and math.isfinite(number) for number in numbers):
             raise InputError("The temperature of the calibration is not a number.")
         positive, least = min(self.scale, self.spread), min(self.bonus, self.gain)
-        if positive <= 0 or least < 0 or self.source not in SOURCES:
+        if positive <= 0 or least < 0 or self.miss_ratio < 1 or self.source not in SOURCES:
             raise InputError("The calibration of the model has a value that is out of range.")
         arrays = (self.labels, self.ranks, self.confidence, self.squares, self.true, self.above)
         if not all(isinstance(array, np.ndarray) and array.ndim == 1 for array in arrays):
@@ -148,10 +154,14 @@ class Calibration(Serialisable, kind="calibration"):
         }
 
 
-def calibrate(held: HeldScores, source: str) -> Calibration | None:
+def calibrate(held: HeldScores, source: str, *, miss_ratio: float = 1.0) -> Calibration | None:
     """Return the calibration with the least log loss on held-out rows.
 
     None if they are too few, or if a row has lost all of its best classes.
+
+    Parameters
+    ----------
+    source, miss_ratio : see `Calibration`.
     """
     held = keep_finite(held)
     if len(held) < LEAST_ROWS or held.scores.shape[1] == 0:
@@ -187,6 +197,7 @@ def calibrate(held: HeldScores, source: str) -> Calibration | None:
         above.astype(np.float32),
         probabilities[: min(MOST_TUNING, len(held) // 5)].astype(np.float32),
         gain=gain,
+        miss_ratio=miss_ratio,
     )
 
 
@@ -248,16 +259,16 @@ def fit(held: HeldScores, deviations: NDArray[np.float64]) -> tuple[float, float
     return log_scale, slope, bonus, gain
 
 
-def fit_scale(held: HeldScores) -> float:
-    """Return the logarithm of the scale with the least log loss, without slope, bonus and gain.
+def fit_scale(held: HeldScores) -> tuple[float, float]:
+    """Return the logarithm of the scale with the least mean log loss, and that loss.
 
-    0 if no row has finite scores.
+    Without slope, bonus and gain. Both are 0 if no row has finite scores.
     """
     from scipy.optimize import minimize_scalar  # as above
 
     held = keep_finite(held)
     if len(held) == 0:
-        return 0.0
+        return 0.0, 0.0
     start = guess_scale(held)
     (true, _), none = smooth_truth(held), np.zeros(len(held))
 
@@ -268,7 +279,7 @@ def fit_scale(held: HeldScores) -> float:
     found = minimize_scalar(
         objective, bounds=(start - RANGE, start + RANGE), method="bounded", options={"xatol": 1e-4}
     )
-    return float(found.x)
+    return float(found.x), float(found.fun)
 
 
 def keep_finite(held: HeldScores) -> HeldScores:

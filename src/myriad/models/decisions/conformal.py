@@ -89,6 +89,7 @@ def find_sets(
         calibration rows share the threshold of all rows.
     """
     check_coverage(coverage)
+    target = coverage_to_calibrate(coverage, calibration.miss_ratio)
     if method not in SET_METHODS:
         raise InputError(f"Prediction sets are {' or '.join(SET_METHODS)}, not {method!r}.")
     tuning = calibration.tuning_rows if method == "raps" else 0
@@ -104,15 +105,15 @@ def find_sets(
     if method == "lac":
         values = 1.0 - calibration.true.astype(np.float64)
     else:
-        penalty, free = choose_penalty(calibration, coverage) if tuning else (PENALTIES[2], 5)
+        penalty, free = choose_penalty(calibration, target) if tuning else (PENALTIES[2], 5)
         above = calibration.above[tuning:].astype(np.float64)
         values = add_penalty(above, calibration.ranks[tuning:], penalty, free)
-    thresholds = np.array([find_quantile(values, coverage)])
+    thresholds = np.array([find_quantile(values, target)])
     if by_class:
         labels = calibration.labels[tuning:]
         thresholds = np.full(n_classes, thresholds[0])
         for c in np.flatnonzero(np.bincount(labels, minlength=n_classes) >= needed):
-            thresholds[c] = find_quantile(values[labels == c], coverage)
+            thresholds[c] = find_quantile(values[labels == c], target)
     return SetRule(method, coverage, thresholds, penalty, free)
 
 
@@ -120,6 +121,16 @@ def check_coverage(coverage: float) -> None:
     """Raise `InputError` unless a coverage is between 0 and 1."""
     if not 0.0 < coverage < 1.0:
         raise InputError(f"A coverage must be above 0 and below 1, not {coverage:g}.")
+
+
+def coverage_to_calibrate(coverage: float, miss_ratio: float) -> float:
+    """Return the coverage of calibration rows at which the final model reaches another one.
+
+    The odds that a set misses the true class are multiplied by `miss_ratio`: for a few percent,
+    that is the probability itself.
+    """
+    odds = miss_ratio * (1.0 - coverage) / coverage
+    return 1.0 / (1.0 + odds)
 
 
 def rows_needed(coverage: float) -> int:

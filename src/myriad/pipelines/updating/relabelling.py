@@ -188,7 +188,7 @@ def _calibrate(
     if before is None or held is None:
         return None, None
     held = relabel_held(held, numbers)
-    found = calibrate(held, before.source)
+    found = calibrate(held, before.source, miss_ratio=before.miss_ratio)
     if found is None:
         return None, None
     novelty = before.novelty and _merge_points(before.novelty, numbers, n_classes)

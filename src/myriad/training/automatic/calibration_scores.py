@@ -2,17 +2,19 @@
 
 Models of a search are trained on fewer rows than the final model. Its scores are larger, because it
 has made more steps, and it is more often right. The first makes probabilities too high that are
-calibrated by models of fewer rows, the second makes them too low, most of all where classes have
-few rows. The logarithm of the best temperature is nearly linear in the logarithm of the number of
-rows: a model of half of the rows shows its slope, and held-out scores are multiplied so that their
-best temperature is that of the final model.
+calibrated by models of fewer rows, the second makes them too low and prediction sets too large,
+most of all where classes have few rows. The logarithms of the best temperature and of the log loss
+at this temperature are nearly linear in the logarithm of the number of rows, and a model of half of
+the rows shows their slopes. Held-out scores are multiplied so that their best temperature is that
+of the final model, and the final model is expected to miss the true class less often by as much as
+its log loss is smaller.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -41,6 +43,20 @@ UNCHANGED_ROWS = 50
 """The estimated change is reduced as if so many further held-out rows had shown none."""
 
 
+@dataclass(frozen=True)
+class Change:
+    """How a model of all rows is expected to differ from those of the folds.
+
+    Attributes
+    ----------
+    scale : its best inverse temperature, divided by theirs.
+    loss : its log loss at this temperature, divided by theirs.
+    """
+
+    scale: float = 1.0
+    loss: float = 1.0
+
+
 def score_chosen(
     kept: FoldModels,
     choice: Choice,
@@ -48,7 +64,7 @@ def score_chosen(
     labels: NDArray[np.int32],
     running: RunningContext,
 ) -> tuple[Choice, HeldScores]:
-    """Return the choice with the weight of its priors, and the held-out scores that calibrate it.
+    """Return the choice with its weight of priors and its ratio of misses, and held-out scores.
 
     Parameters
     ----------
@@ -70,7 +86,9 @@ def score_chosen(
         choice = replace(choice, prior_weight=find_prior_weight(scores, priors, problem.judge))
         models = [correct_priors(model, choice.prior_weight, priors) for model in models]
         scores = score_folds(models, problem.folds)
-    return choice, scores.scaled(1.0 / predict_change(choice, scores, priors, problem, running))
+    change = predict_change(choice, scores, priors, problem, running)
+    choice = replace(choice, miss_ratio=max(1.0, 1.0 / change.loss))
+    return choice, scores.scaled(1.0 / change.scale)
 
 
 def train_folds(choice: Choice, problem: Problem, running: RunningContext) -> list[LinearModel]:
@@ -115,8 +133,8 @@ def predict_change(
     priors: NDArray[np.float64],
     problem: Problem,
     running: RunningContext,
-) -> float:
-    """Return the best inverse temperature of the final model, relative to that of the folds.
+) -> Change:
+    """Return how the final model is expected to differ from the models of the folds.
 
     Parameters
     ----------
@@ -126,16 +144,23 @@ def predict_change(
     fold = problem.folds[0]
     rows = fold.train.select(draw_half(fold.train.labels, seed=problem.seed))
     if fold.train.n_rows < LEAST_DIFFERENCE * rows.n_rows or len(np.unique(rows.labels)) < 2:
-        return 1.0
+        return Change()
     with running.progress.step("Cross-validation: half of the rows", 1, "models") as advance:
         model = train_chosen(choice, rows, problem, running)
         advance(1)
     model = correct_priors(model, choice.prior_weight, priors)
     fewer = score_folds([model], [fold])
-    change = fit_scale(scores.select(np.arange(len(fewer)))) - fit_scale(fewer)
+    scale, loss = fit_scale(scores.select(np.arange(len(fewer))))
+    scale_of_fewer, loss_of_fewer = fit_scale(fewer)
+    if min(loss, loss_of_fewer) <= 0.0:  # no finite scores
+        return Change()
     ratio = min(problem.n_rows / fold.train.n_rows, MOST_RATIO)
-    change *= math.log(ratio) / math.log(fold.train.n_rows / rows.n_rows)
-    return math.exp(change * len(fewer) / (len(fewer) + UNCHANGED_ROWS))
+    exponent = math.log(ratio) / math.log(fold.train.n_rows / rows.n_rows)
+    exponent *= len(fewer) / (len(fewer) + UNCHANGED_ROWS)
+    return Change(
+        scale=math.exp((scale - scale_of_fewer) * exponent),
+        loss=(loss / loss_of_fewer) ** exponent,
+    )
 
 
 def draw_half(labels: NDArray[np.int32], *, seed: int) -> NDArray[np.int64]:

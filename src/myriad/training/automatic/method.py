@@ -53,6 +53,8 @@ class Choice:
     settings : its settings; see `Family.settle`.
     prior_weight : how much of the logarithm of a class's number of rows is subtracted from its
         score.
+    miss_ratio : how many times as often the models of the folds miss the true class as one of all
+        rows does; see `calibration_scores`.
     facts : how sure the choice is, and which candidate of another family came second.
     table : a row for each candidate, with its accuracy.
     scaled : whether features are scaled to unit variance; the model is for unscaled rows.
@@ -61,6 +63,7 @@ class Choice:
     family: str
     settings: dict[str, Any]
     prior_weight: float = 0.0
+    miss_ratio: float = 1.0
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     table: list[dict[str, Any]] = field(default_factory=list, repr=False)
     scaled: bool = False
@@ -358,6 +361,7 @@ def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = Non
         fitted.history,
         choice.table,
         held_scores=held_scores,
+        miss_ratio=choice.miss_ratio,
         choice=choice,
     )
 
