@@ -60,12 +60,12 @@ def choose(
     n_classes: int,
     *,
     search: str,
-    measure: str,
     n_rows: int,
     n_features: int,
     seed: int,
     memory: int,
     running: RunningContext,
+    measure: str = "auto",
 ) -> tuple[Choice, HeldScores | None]:
     """Compare candidates by cross-validation on rows, which may be a subsample.
 
