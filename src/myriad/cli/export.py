@@ -65,4 +65,4 @@ def export(
     """
     from myriad.pipelines.stores.exporting import export as work
 
-    return work(source, out, k=k, weights=weights, overwrite=run.overwrite, progress=run.progress)
+    return work(source, out, k=k, weights=weights, run=run)

@@ -76,9 +76,5 @@ def extend(
         out,
         old=store or (),
         update=update,
-        seed=run.seed,
-        threads=run.threads,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=run,
     )

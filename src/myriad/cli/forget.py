@@ -47,4 +47,4 @@ def forget(
     """
     from myriad.pipelines.updating.relabelling import forget as work
 
-    return work(model, labels, out, overwrite=run.overwrite, progress=run.progress)
+    return work(model, labels, out, run=run)

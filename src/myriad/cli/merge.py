@@ -34,4 +34,4 @@ def merge(
     """
     from myriad.pipelines.updating.relabelling import merge as work
 
-    return work(model, labels, into, out, overwrite=run.overwrite, progress=run.progress)
+    return work(model, labels, into, out, run=run)

@@ -132,9 +132,7 @@ def suggest(
             n,
             labelled=labelled,
             every=every,
-            seed=run.seed,
-            threads=run.threads,
-            progress=run.progress,
+            run=run,
         )
         if csv is not None:
             write_suggestions(suggested, csv)

@@ -70,7 +70,7 @@ def locks_output(
             out, store = given[name], None
             if with_store and not is_store(given["data"]):
                 store = given.get("store") or store_beside(out)
-            progress = given.get("progress", given.get("run", DEFAULT_RUN).progress)
+            progress = given.get("run", DEFAULT_RUN).progress
             with locked(out, store, make_parents=not is_file, progress=progress):
                 return job(*arguments, **options)
 

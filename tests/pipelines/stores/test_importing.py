@@ -186,4 +186,4 @@ def test_an_exported_store_can_be_imported(tmp_path, kind):
     assert again.splits.tolist() == store.splits.tolist()
     with pytest.raises(InputError, match=r"rows\.npy exists"):
         export(tmp_path / "store", tmp_path / "out")
-    export(tmp_path / "store", tmp_path / "out", overwrite=True)
+    export(tmp_path / "store", tmp_path / "out", run=Run(overwrite=True))
