@@ -151,9 +151,9 @@ def test_evaluating(executor, mark, store, model):
 
 
 def test_comparing_codes(executor, store, tmp_path):
-    asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR, "threads": 1}
+    asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR}
     here, there = (
-        compare_codes(store, tmp_path / name, run=Run(cluster=cluster), **asked).rows
+        compare_codes(store, tmp_path / name, run=Run(threads=1, cluster=cluster), **asked).rows
         for name, cluster in (("here", None), ("there", executor))
     )
     assert len(here) == 2
