@@ -215,7 +215,8 @@ def put_tiles(L, rows, first, depth, P, panels, out, column, fresh):
 
     Parameters
     ----------
-    rows, panels : pairs of the first row or panel and the one after the last.
+    rows, panels : pairs of the first row or panel and the one after the last. Rows are whole tiles,
+        unless they end with those of `L`.
     column : the column of `out` that the lanes of panel 0 begin at.
     L, first, depth, P, out, fresh : see `put_tile`.
     """

@@ -33,7 +33,7 @@ _WORD, _INT = ir.IntType(64), ir.IntType(32)
 
 @intrinsic
 def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
-    """Add to `ROWS` x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel of `P`.
+    """Add to `ROWS` x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel.
 
     Parameters
     ----------
@@ -50,8 +50,7 @@ def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
 
 @intrinsic
 def add_wide_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
-    """Add to `ROWS` x 32 numbers of `out`, as two calls of `add_tile` for `panel` and the next one.
-    """
+    """Add to `ROWS` x 32 numbers of `out`, as `add_tile` does for two panels."""
     write = functools.partial(_write_tile, n_panels=2)
     return types.void(L, row, first, depth, P, panel, out, offset, fresh), write
 
@@ -75,7 +74,7 @@ def add_packed_tile(typing, R, column, P, panel, out):
 
 @intrinsic
 def add_wide_packed_tile(typing, R, column, P, panel, out):
-    """Add to two panels of `out`, as two calls of `add_packed_tile` for `panel` and the next one."""
+    """Add to two panels of `out`, as `add_packed_tile` does for `panel` and the next one."""
     write = functools.partial(_write_packed_tile, n_panels=2)
     return types.void(R, column, P, panel, out), write
 
@@ -159,8 +158,7 @@ def _unpack_arrays(context, builder, signature, values):
 
 
 def _repeat_last(builder, first, n):
-    """Return the indices of `ROWS` rows or columns of `n`, from `first` on, the last one repeated.
-    """
+    """Return the numbers of `ROWS` of n rows from `first` on, the last one repeated."""
     last = builder.sub(n, _WORD(1))
     wanted = [builder.add(first, _WORD(i)) for i in range(ROWS)]
     return [builder.select(builder.icmp_signed("<", i, last), i, last) for i in wanted]
@@ -227,9 +225,7 @@ def _sum_over_depth(builder, rows, lanes, depth, start, size):
     side_by_side = []
     for panel in lanes:
         address = builder.gep(panel, [builder.mul(k, _WORD(LANES))])
-        side_by_side.append(
-            builder.load(builder.bitcast(address, vector.as_pointer()), align=size)
-        )
+        side_by_side.append(builder.load(builder.bitcast(address, vector.as_pointer()), align=size))
     everywhere = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
     undefined = ir.Constant(vector, ir.Undefined)
     spread = []
