@@ -30,6 +30,7 @@ from record import describe_run, write_results
 
 from myriad.parallel import ClusterExecutor, open_cluster, open_threads
 from myriad.pipelines.describing.extract import ExtractOptions, extract
+from myriad.pipelines.run import Run
 from myriad.progress import Advance, Progress
 from myriad.store import Store
 from myriad.training import SGD, Context, Method, WsabieMethod
@@ -137,7 +138,7 @@ def time_extraction(images: Path, out: Path, executor: ClusterExecutor) -> tuple
     watch = Stopwatch()
     began = time.perf_counter()
     options = ExtractOptions(components=64)
-    extract(images, out, options=options, cluster=executor, threads=1, progress=watch)
+    extract(images, out, options=options, run=Run(cluster=executor, threads=1, progress=watch))
     return time.perf_counter() - began, watch.seconds["Describing images"]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from record import describe_run, write_results
 
+from myriad.pipelines.run import Run
 from myriad.pipelines.stores.importing import ImportOptions, import_rows
 
 
@@ -36,7 +37,7 @@ def main() -> None:
         for in_place in (False, True):
             options = ImportOptions((str(folder / "labels.npy"),), in_place=in_place)
             out = folder / ("referred" if in_place else "copied")
-            found = import_rows([folder / "rows.npy"], out, options=options, threads=1)
+            found = import_rows([folder / "rows.npy"], out, options=options, run=Run(threads=1))
             size = sum(path.stat().st_size for path in out.iterdir())
             results.append(
                 {

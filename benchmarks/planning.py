@@ -27,6 +27,7 @@ from record import describe_run, write_results
 
 from myriad.pipelines.describing.extract import ExtractOptions, extract
 from myriad.pipelines.planning.plan import Job, plan
+from myriad.pipelines.run import Run
 from myriad.store import ArrayRows
 from myriad.training import SGD, Context, hold_out
 from signatures import HEIGHT, WIDTH, draw_image
@@ -70,7 +71,7 @@ def run_extraction(job: Job, threads: int) -> tuple[float, float]:
             place.mkdir(parents=True, exist_ok=True)
             cv2.imwrite(str(place / f"{number}.png"), draw_image(number))
         data, out = Path(folder) / "images", Path(folder) / "store"
-        return measure(lambda: extract(data, out, options=job.extracting, threads=threads))
+        return measure(lambda: extract(data, out, options=job.extracting, run=Run(threads=threads)))
 
 
 def run_training(job: Job, threads: int) -> tuple[float, float]:

@@ -49,6 +49,7 @@ from myriad.checks.label_errors import find_label_errors
 from myriad.images import ImageList, choose_glyphs, find_images, write_glyphs
 from myriad.pipelines.checking.check import SIGNATURE
 from myriad.pipelines.checking.image_scan import scan_images
+from myriad.pipelines.run import Run
 from myriad.signatures.registry import open_network
 from myriad.store import ArrayRows
 from myriad.training import Automatic, Context
@@ -108,7 +109,7 @@ def choose_images(source: Path, n: int) -> ImageList:
 def describe(images: ImageList, cache: Path, threads: int) -> dict[str, Any]:
     """Return rows, thumbnails and labels of images, described once."""
     if not cache.exists():
-        scan = scan_images(images, open_network(SIGNATURE), threads=threads)
+        scan = scan_images(images, open_network(SIGNATURE), run=Run(threads=threads))
         _, labels = np.unique(scan.images.labels, return_inverse=True)
         np.savez(
             cache,
@@ -143,7 +144,7 @@ def measure_copies(
         zip(range(n * len(COPYING)), write_copies(images, chosen, folder), strict=True),
         key=lambda one: f"{one[0] // len(COPYING):04d} {one[1][1]}",
     )
-    copies = scan_images(find_images(folder), open_network(SIGNATURE), threads=threads)
+    copies = scan_images(find_images(folder), open_network(SIGNATURE), run=Run(threads=threads))
     rows = np.concatenate([known["rows"], copies.rows.X])
     thumbnails = np.concatenate([known["thumbnails"], copies.thumbnails])
     sizes = np.concatenate([known["sizes"], copies.sizes])

@@ -36,6 +36,7 @@ import numpy as np
 
 from myriad import Store
 from myriad.models import LinearModel, load_model
+from myriad.pipelines.run import Run
 from myriad.pipelines.training.train import train
 from myriad.pipelines.updating.extend import extend
 
@@ -95,7 +96,7 @@ def run(problem: Problem, seed: int, threads: int | None) -> dict[str, dict[str,
         old = write_rows(here / "old", problem.X[is_old], y[is_old])
         new = write_rows(here / "new", problem.X[~is_old], y[~is_old])
         # The first training compiles kernels or loads them, so it is not the one that is timed.
-        train(old, here / "model", threads=threads)
+        train(old, here / "model", run=Run(threads=threads))
         times = measure_time(partial(train, every, here / "scratch", threads=threads))
         found["scratch"] = {**measure(here / "scratch", problem, y_test, n_old), **times}
         ways: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Arrays in files: compatible with the safetensors library, written in chunks."""
+"""Arrays in files: compatible with the safetensors library, written in chunks; CSV files."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from myriad import files
 from myriad.errors import MESSAGE_CHARACTERS, InputError, WorkError
-from myriad.files import atomic_writes
+from myriad.files import atomic_writes, open_csv
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -95,3 +95,19 @@ def test_a_disk_that_fails_between_two_renames_leaves_a_sign_of_it(tmp_path, mon
         with pytest.raises(OSError, match="bad disk"):
             touch_all(tmp_path / name for name in names)
         assert {path.name for path in tmp_path.iterdir()} == left
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("path,label\na;b.jpg,x\n", [["path", "label"], ["a;b.jpg", "x"]]),
+        ("\ufeffpath;label\r\na.jpg;x, y\r\n", [["path", "label"], ["a.jpg", "x, y"]]),
+        ("path\tlabel\na.jpg\tx\n", [["path", "label"], ["a.jpg", "x"]]),
+        ("label\nx;y\n", [["label"], ["x;y"]]),
+        ("", []),
+    ],
+)
+def test_cells_of_csv_files_are_separated_as_spreadsheets_do(tmp_path, text, rows):
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8", newline="")
+    with open_csv(tmp_path / "list.csv") as reader:
+        assert list(reader) == rows

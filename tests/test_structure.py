@@ -41,7 +41,7 @@ PARTS = {
         "decisions explanations onnx_graph",
     ],
     "pipelines": [
-        "outputs workers compiling",
+        "run outputs workers compiling",
         "describing",
         "stores",
         "evidence",

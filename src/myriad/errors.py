@@ -60,10 +60,10 @@ def lacks_threads(error: BaseException) -> bool:
 def _has_phrase(error: BaseException, phrases: Iterable[str]) -> bool:
     """Return whether an error, or one that it was raised from, has one of some phrases."""
     texts = []
-    found: BaseException | None = error
-    while found is not None:  # NumPy and llvmlite wrap the error of the loader in their own
-        texts.append(str(found))
-        found = found.__cause__ or found.__context__
+    cause: BaseException | None = error
+    while cause is not None:  # NumPy and llvmlite wrap the error of the loader in their own
+        texts.append(str(cause))
+        cause = cause.__cause__ or cause.__context__
     return any(phrase in text for text in texts for phrase in phrases)
 
 

@@ -200,6 +200,9 @@ def reading_text(name: Path | str) -> Iterator[None]:
 def open_csv(path: Path, *, option: str = "") -> Iterator[Any]:
     """Yield the reader of a CSV file: an iterator over lists of cells, with ``line_num``.
 
+    Cells are separated by commas, or by the semicolons or tabs of spreadsheets if the first line
+    has no comma.
+
     Parameters
     ----------
     option : the option that states the file, for errors.
@@ -207,7 +210,10 @@ def open_csv(path: Path, *, option: str = "") -> Iterator[Any]:
     refuse_special(path)
     name = f"{option} {path}" if option else str(path)
     with reading_text(name), path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.reader(stream, strict=True)
+        first = stream.readline()
+        stream.seek(0)
+        separator = next((mark for mark in ",;\t" if mark in first), ",")
+        reader = csv.reader(stream, strict=True, delimiter=separator)
         try:
             yield reader
         except csv.Error as error:

@@ -273,15 +273,15 @@ def options_of(kind: type) -> dict[str, Option]:
 
 @cache
 def _options_of(kind: type) -> Mapping[str, Option]:
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for field in dataclasses.fields(kind):
         group, only = _group_of(field)
         if group is not None:
             for inner in _options_of(group).values():
-                found[inner.name] = dataclasses.replace(inner, only=only or inner.only)
+                options[inner.name] = dataclasses.replace(inner, only=only or inner.only)
         elif _KEY in field.metadata:
-            found[_read(field).name] = _read(field)
-    return found
+            options[_read(field).name] = _read(field)
+    return options
 
 
 def make_from_options(
@@ -307,10 +307,10 @@ def make_from_options(
             if inner:
                 values[field.name] = make_from_options(group, inner, names=names)
         elif _KEY in field.metadata:
-            found = _read(field)
-            if found.name in given:
-                name = names.get(found.name, found.name)
-                values[field.name] = found.parse(given[found.name], name=name)
+            declared = _read(field)
+            if declared.name in given:
+                name = names.get(declared.name, declared.name)
+                values[field.name] = declared.parse(given[declared.name], name=name)
     return kind(**values)
 
 
@@ -330,13 +330,13 @@ def select_options(
     own, values = options_of(kinds[chosen]), {}
     for name, value in given.items():
         owners = {word: options_of(kind) for word, kind in kinds.items()}
-        found = {word: options[name] for word, options in owners.items() if name in options}
-        if not found:
+        by_owner = {word: options[name] for word, options in owners.items() if name in options}
+        if not by_owner:
             raise InputError(f"No {flag} has an option {name}.")
-        known = own.get(name) or next(iter(found.values()))
+        known = own.get(name) or next(iter(by_owner.values()))
         values[name] = known.parse(value, name=known.flag)
         if name not in own and values.pop(name) != known.default:
-            *first, last = found
+            *first, last = by_owner
             listed = f"{', '.join(first)} and {last}" if first else last
             raise InputError(f"{known.flag} belongs to {flag} {listed}, not to {chosen}.")
     return make_from_options(kinds[chosen], values)

@@ -72,8 +72,8 @@ def check_array(
     """
     kind = np.dtype(dtype)
     if not isinstance(array, np.ndarray) or array.dtype != kind:
-        found = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise InputError(f"{name} must be an array of {kind}, not {found}.")
+        actual = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise InputError(f"{name} must be an array of {kind}, not {actual}.")
     fits = array.ndim == len(shape) and all(
         size == wanted or (wanted is None and (empty or size > 0))
         for size, wanted in zip(array.shape, shape, strict=True)
@@ -95,8 +95,8 @@ def check_count(value: Any, name: str) -> None:
 def check_type(value: Any, kind: type, name: str) -> None:
     """Raise `InputError` unless a field is an instance of a class."""
     if not isinstance(value, kind):
-        found = type(value).__name__
-        raise InputError(f"{name} must be of the type {kind.__name__}, not {found}.")
+        actual = type(value).__name__
+        raise InputError(f"{name} must be of the type {kind.__name__}, not {actual}.")
 
 
 def is_number(value: Any) -> bool:
@@ -137,11 +137,11 @@ def restore(
 ) -> Any:
     """Return the object that `flatten` converted; `InputError` if it is not an `expected`."""
     kind = settings.get("kind") if isinstance(settings, dict) else None
-    found = _KINDS.get(kind) if isinstance(kind, str) else None
-    if found is None or not issubclass(found, expected):
+    item_type = _KINDS.get(kind) if isinstance(kind, str) else None
+    if item_type is None or not issubclass(item_type, expected):
         raise InputError(f"Settings of an unknown kind {kind!r}: the file is damaged or newer.")
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(found):
+    for field in dataclasses.fields(item_type):
         if field.name in settings:
             value = settings[field.name]
             if isinstance(value, dict) and "kind" in value:
@@ -157,7 +157,7 @@ def restore(
         elif field.name in arrays:
             values[field.name] = arrays[field.name]
     try:
-        return found(**values)
+        return item_type(**values)
     except TypeError as error:
         raise InputError(f"Settings or arrays of kind {kind!r} are not valid: {error}.") from None
 

@@ -27,11 +27,11 @@ class UrlPath(_PLAIN):
 
     def __str__(self) -> str:
         plain = super().__str__()
-        found = _URL.match(plain)
-        if found is None:  # above the root of a URL
+        match = _URL.match(plain)
+        if match is None:  # above the root of a URL
             return plain
-        slashes = "//" if found.group(1).lower() in _LOCAL_PROTOCOLS else "/"
-        return plain[: found.end()] + slashes + plain[found.end() :]
+        slashes = "//" if match.group(1).lower() in _LOCAL_PROTOCOLS else "/"
+        return plain[: match.end()] + slashes + plain[match.end() :]
 
     def absolute(self) -> UrlPath:
         """Return the same URL."""

@@ -14,8 +14,9 @@ import typer
 
 from myriad.cli.execution import execute
 from myriad.cli.tables import print_facts, print_summary, print_table
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.errors import InputError, WorkError
+from myriad.pipelines.run import Run
 
 TIMEOUT = 60
 """Seconds to wait for a signal that the test sends."""

@@ -42,6 +42,20 @@ def test_a_folder_a_class(tmp_path):
     assert images.warnings == []
 
 
+def test_classes_without_images_are_noted(tmp_path):
+    touch(tmp_path, "cat/1.jpg", "cat/empty/note.txt", "dog/2.jpg", "emu/1.mp4", "fox/x/a.txt")
+    (tmp_path / "gnu").mkdir()
+    images = find_images(tmp_path)
+    assert images.class_names == ["cat", "dog"]
+    assert images.warnings == ["Folders without images were left out: 3, the first is 'emu'."]
+
+
+def test_classes_of_a_split_without_images_are_noted(tmp_path):
+    touch(tmp_path, "train/a/1.jpg", "train/b/1.jpg", "test/a/2.jpg", "test/b/readme.txt")
+    warning = "Folders without images were left out: 1, the first is 'test/b'."
+    assert find_images(tmp_path).warnings == [warning]
+
+
 def test_order_is_that_of_the_names_not_of_the_disk(tmp_path):
     names = [f"c{i % 7}/{i * 7919 % 1000}.jpg" for i in range(200)]
     touch(tmp_path, *names)

@@ -83,7 +83,7 @@ def test_absolute_paths(manifest, tmp_path):
             "file,class\n1.png,a\n",
             r"line 1: no column path and no column label; .* file, class\. A",
         ),
-        ("path;label\n1.png;a\n", r"line 1: no column path and no column label; .* path;label"),
+        ("path label\n1.png a\n", r"line 1: no column path and no column label; .* path label"),
         ("path\n1.png\n", r"line 1: no column label; the columns are path\."),
         ("pth,label\n1.png,a\n", r"columns are pth, label\. Did you mean 'path'\? A manifest has"),
         ("path,label\npictures/1.png,a\npictures/2.png\n", r"line 3: 1 cells where .* 2 columns"),

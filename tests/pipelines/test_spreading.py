@@ -11,6 +11,7 @@ from myriad.errors import InputError
 from myriad.models import load_model
 from myriad.parallel import open_cluster
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.run import Run
 from myriad.pipelines.stores.compress import compress
 from myriad.pipelines.training.compare_codes import compare_codes
 from myriad.pipelines.training.train import train
@@ -38,7 +39,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(store):
-    return train(store, store.parent / "model", method=OVR, threads=1)
+    return train(store, store.parent / "model", method=OVR, run=Run(threads=1))
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def arrays_of(folder):
 
 def test_training_by_shards_of_classes(executor, mark, store, model, tmp_path):
     executor.arm(mark)
-    trained = train(store, tmp_path / "model", method=OVR, cluster=executor)
+    trained = train(store, tmp_path / "model", method=OVR, run=Run(cluster=executor))
     assert mark.exists()
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert [row["top1"] for row in trained.fitted.history] == [
@@ -66,16 +67,16 @@ def test_training_by_shards_of_classes(executor, mark, store, model, tmp_path):
 def test_the_dual_by_shards_of_classes(executor, mark, store, tmp_path, lam):
     method = BinaryDual(lam=lam, tol=0.05, beta=8.0, epochs=5)
     executor.arm(mark)
-    there = train(store, tmp_path / "there", method=method, cluster=executor)
+    there = train(store, tmp_path / "there", method=method, run=Run(cluster=executor))
     assert mark.exists()
-    here = train(store, tmp_path / "here", method=method, threads=1)
+    here = train(store, tmp_path / "here", method=method, run=Run(threads=1))
     assert arrays_of(tmp_path / "here") == arrays_of(tmp_path / "there")
     assert here.settings == there.settings
 
 
 def test_a_search_on_a_cluster_finds_the_same(executor, store, tmp_path):
     found = [
-        train(store, tmp_path / name, method=SGD(epochs=4), threads=1, cluster=cluster)
+        train(store, tmp_path / name, method=SGD(epochs=4), run=Run(threads=1, cluster=cluster))
         for name, cluster in (("here", None), ("there", executor))
     ]
     assert found[0].settings == found[1].settings
@@ -96,10 +97,10 @@ def test_rounds_are_the_same_whoever_dies(executor, mark, store, tmp_path, metho
     for deadly in (False, True):
         if deadly:
             executor.arm(mark)
-        found.append(train(store, tmp_path / str(deadly), method=method, cluster=executor))
+        found.append(train(store, tmp_path / str(deadly), method=method, run=Run(cluster=executor)))
         assert mark.exists() == deadly
     assert arrays_of(tmp_path / "False") == arrays_of(tmp_path / "True")
-    single = train(store, tmp_path / "single", method=method, threads=1)
+    single = train(store, tmp_path / "single", method=method, run=Run(threads=1))
     assert found[0].validation.at(5) > single.validation.at(5) - 10
     assert found[0].validation.at(5) > 30
 
@@ -107,7 +108,7 @@ def test_rounds_are_the_same_whoever_dies(executor, mark, store, tmp_path, metho
 def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     monkeypatch.setattr("myriad.pipelines.workers.LEAST", 1)
     monkeypatch.setattr("myriad.pipelines.workers.APART", 0)
-    train(store, tmp_path / "model", method=OVR, threads=1, memory=20_000)
+    train(store, tmp_path / "model", method=OVR, run=Run(threads=1), memory=20_000)
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
 
 
@@ -124,10 +125,10 @@ def test_weights_larger_than_the_memory(store, model, tmp_path, monkeypatch):
     ids=lambda options: options.codes,
 )
 def test_coding(executor, mark, store, tmp_path, options, monkeypatch):
-    compress(store, tmp_path / "here", options=options, threads=1)
+    compress(store, tmp_path / "here", options=options, run=Run(threads=1))
     monkeypatch.setattr("myriad.store.counting.READ_BYTES", 4 * 24 * 100)  # several pieces
     executor.arm(mark)
-    compress(store, tmp_path / "there", options=options, cluster=executor)
+    compress(store, tmp_path / "there", options=options, run=Run(cluster=executor))
     assert mark.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "there"]
     names = sorted(path.name for path in (tmp_path / "here").iterdir())
@@ -140,9 +141,9 @@ def test_coding(executor, mark, store, tmp_path, options, monkeypatch):
 
 
 def test_evaluating(executor, mark, store, model):
-    here = evaluate(model.model, store, threads=1)
+    here = evaluate(model.model, store, run=Run(threads=1))
     executor.arm(mark)
-    there = evaluate(model.model, store, cluster=executor)
+    there = evaluate(model.model, store, run=Run(cluster=executor))
     assert mark.exists()
     np.testing.assert_array_equal(here.scored.ranks, there.scored.ranks)
     np.testing.assert_array_equal(here.scored.guesses, there.scored.guesses)
@@ -150,9 +151,9 @@ def test_evaluating(executor, mark, store, model):
 
 
 def test_comparing_codes(executor, store, tmp_path):
-    asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR, "threads": 1}
+    asked = {"codes": ("bits",), "ratios": (32.0,), "method": OVR}
     here, there = (
-        compare_codes(store, tmp_path / name, cluster=cluster, **asked).rows
+        compare_codes(store, tmp_path / name, run=Run(threads=1, cluster=cluster), **asked).rows
         for name, cluster in (("here", None), ("there", executor))
     )
     assert len(here) == 2
@@ -163,12 +164,14 @@ def test_comparing_codes(executor, store, tmp_path):
 
 def test_a_store_at_a_url(executor, store, model, tmp_path):
     url = as_path(f"file://{store}")
-    trained = train(url, tmp_path / "model", method=OVR, cluster=executor)
+    trained = train(url, tmp_path / "model", method=OVR, run=Run(cluster=executor))
     assert arrays_of(tmp_path / "model") == arrays_of(model.model)
     assert trained.to_json()["store"] == f"file://{store}"
-    there = evaluate(model.model, url, cluster=executor)
+    there = evaluate(model.model, url, run=Run(cluster=executor))
     np.testing.assert_array_equal(evaluate(model.model, store).scored.ranks, there.scored.ranks)
-    compress(url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), cluster=executor)
+    compress(
+        url, tmp_path / "coded", options=CodeOptions("bits", keep=0.5), run=Run(cluster=executor)
+    )
     assert Store.open(tmp_path / "coded").n_rows == 1500
     assert sorted(path.name for path in tmp_path.iterdir()) == ["coded", "model"]
 
@@ -181,8 +184,8 @@ def test_a_url_that_workers_do_not_see(executor, store, tmp_path):
     with pytest.raises(
         InputError, match=r"memory://spread/store.json does not exist on the worker"
     ):
-        train(url, tmp_path / "model", method=OVR, cluster=executor)
-    assert train(url, tmp_path / "here", method=OVR, threads=1).fitted.epochs == 3
+        train(url, tmp_path / "model", method=OVR, run=Run(cluster=executor))
+    assert train(url, tmp_path / "here", method=OVR, run=Run(threads=1)).fitted.epochs == 3
     system.rm("/spread", recursive=True)
 
 

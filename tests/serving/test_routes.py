@@ -14,6 +14,7 @@ import pytest
 from myriad.images.manifest import list_manifest
 from myriad.models import Decider, load_model
 from myriad.pipelines.predicting.predict import predict
+from myriad.pipelines.run import Run
 from tests.cli.schemas import load_schema
 from tests.serving.calling import Client, refusal
 
@@ -59,7 +60,7 @@ def test_an_image_has_the_labels_of_the_command(images, image_model, letters, le
     found = answer.json()
     jsonschema.validate(found, load_schema("predict"))
     path = letters / label / "0001.png"
-    expected = predict(image_model, [str(path)], k=3, threads=1).predictions[0]
+    expected = predict(image_model, [str(path)], k=3, run=Run(threads=1)).predictions[0]
     assert found["bad"] == []
     (one,) = found["predictions"]
     assert one["path"] == "image"

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from myriad.store import ArrayRows, BalancedRows, CentredRows, ScaledRows, SparseRows, unit_variance
+from myriad.store import (
+    ArrayRows,
+    BalancedRows,
+    CentredRows,
+    ScaledRows,
+    SparseRows,
+    is_uneven,
+    unit_variance,
+)
 
 
 def test_balanced_rows_draw_every_class_equally_often():
@@ -23,6 +31,22 @@ def test_unit_variance_keeps_the_mean_squared_norm():
     deviations = scaled.std(axis=0)[:5]
     np.testing.assert_allclose(deviations, deviations[0], rtol=1e-4)
     assert (scaled**2).sum() == pytest.approx((X**2).sum(), rel=1e-4)
+
+
+def test_unit_variance_of_features_beside_a_huge_one():
+    X = np.random.default_rng(0).standard_normal((200, 6), np.float32)
+    X[7, 2] = 1e8
+    rows = ArrayRows(X, np.zeros(200, np.int32))
+    deviations = X.std(axis=0) * unit_variance(rows)
+    np.testing.assert_allclose(deviations, deviations[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize(("factor", "uneven"), [(1.0, False), (5.0, False), (50.0, True)])
+def test_uneven_features_differ_in_variance(factor, uneven):
+    X = np.random.default_rng(0).standard_normal((200, 6), np.float32)
+    X[:, 1] *= factor
+    X[:, 2] = 3.0
+    assert is_uneven(ArrayRows(X, np.zeros(200, np.int32))) is uneven
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -191,8 +191,8 @@ def choose_settings(method: Method, rows: Rows, n_classes: int, context: Context
     require_checkable(rows)
     if not method.is_open:
         return method
-    found = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
-    return method.settled(found)
+    fitted = method.fit(rows.select(known), None, n_classes=n_classes, context=context)
+    return method.settled(fitted)
 
 
 Scored = tuple[HeldScores, NDArray[np.int64]]
@@ -215,10 +215,10 @@ def _calibrate(pending: Sequence[Scored], left_out: NDArray[np.bool_]) -> Calibr
     kept = [np.flatnonzero(~left_out[numbers]) for _, numbers in pending]
     if sum(len(rows) for rows in kept) >= LEAST_ROWS:  # else all rows are needed
         held = [one.select(rows) for one, rows in zip(held, kept, strict=True)]
-    found = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None
-    if found is None:
+    calibration = calibrate(HeldScores.concatenate(held), "cross-fitted") if held else None
+    if calibration is None:
         n_held = sum(len(one) for one in held)
         raise InputError(
             f"Labels cannot be checked: {n_held} rows can be held out, {LEAST_ROWS} are needed."
         )
-    return found
+    return calibration

@@ -104,14 +104,14 @@ def find_near_images(
     pairs = np.concatenate(kept) if kept else pairs
 
     def match(some: NDArray[np.int64]) -> tuple[int, list[DuplicatePair]]:
-        found = []
+        pairs = []
         for first, second in some.tolist():
             both = None if sizes is None else sizes[[first, second]]
             agreed = match_thumbnails(thumbnails[first], thumbnails[second], both)
             if agreed is not None:
                 likeness = min(agreed.detail, 0.9999)  # 1 is for equal files
-                found.append(DuplicatePair(first, second, likeness, agreed.mirrored))
-        return len(some), found
+                pairs.append(DuplicatePair(first, second, likeness, agreed.mirrored))
+        return len(some), pairs
 
     blocks = (pairs[i : i + MATCHED_TOGETHER] for i in range(0, len(pairs), MATCHED_TOGETHER))
     matched: list[DuplicatePair] = []

@@ -53,8 +53,8 @@ class Sample:
     @property
     def stated_splits(self) -> list[str]:
         """The splits that items have, train first."""
-        found = set(self.splits.tolist())
-        return [split for split in reversed(HELD_OUT) if split in found]
+        splits = set(self.splits.tolist())
+        return [split for split in reversed(HELD_OUT) if split in splits]
 
     def count_classes(self, split: str | None = None) -> NDArray[np.int64]:
         """Return the number of items of each class, of all splits or one."""

@@ -155,9 +155,9 @@ class ExpectedScores:
     def find_threshold(self, score: NDArray[np.float64], precision: float) -> float:
         """Return the lowest score from which on that share of labels is expected to be wrong."""
         bins, edges = _bin(score)
-        found = np.bincount(bins, minlength=len(edges))[::-1].cumsum()[::-1]
+        n_above = np.bincount(bins, minlength=len(edges))[::-1].cumsum()[::-1]
         expected = self._sums[::-1].cumsum()[::-1] / self._rounds
-        enough = np.flatnonzero((found > 0) & (found - expected >= precision * found))
+        enough = np.flatnonzero((n_above > 0) & (n_above - expected >= precision * n_above))
         return float(edges[enough[0]]) if len(enough) else np.inf
 
 

@@ -37,22 +37,22 @@ KINDS = {
 
 def find_image_faults(header: Header, quality: Quality) -> list[str]:
     """Return the faults of an image: names in `KINDS`, the main one first."""
-    found = []
+    faults = []
     if header.width and min(header.width, header.height) < TINY_SIDE:
-        found.append("tiny")
+        faults.append("tiny")
     if header.width * header.height > HUGE_PIXELS:
-        found.append("huge")
+        faults.append("huge")
     if quality.bright - quality.dark < BLANK_RANGE and quality.entropy < 1.0:
-        found.append("blank")
+        faults.append("blank")
     elif quality.bright < DARK_BELOW:
-        found.append("dark")
+        faults.append("dark")
     elif quality.dark > BRIGHT_ABOVE:
-        found.append("bright")
+        faults.append("bright")
     elif quality.sharpness < BLURRED_BELOW:
-        found.append("blurred")
+        faults.append("blurred")
     elif quality.entropy < EMPTY_BELOW:
-        found.append("empty")
-    return found
+        faults.append("empty")
+    return faults
 
 
 def group_image_faults(faults: Sequence[list[str]]) -> tuple[dict[str, list[int]], dict[str, int]]:

@@ -12,7 +12,8 @@ import typer
 from myriad.cli.shared_options import DataArgument
 from myriad.cli.tables import print_facts, print_summary, print_table
 from myriad.cli.text import format_seconds, printable
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.checking.check import Checked
@@ -144,10 +145,7 @@ def check(
             folder,
             labels=labels,
             fix=fix,
-            seed=run.seed,
-            threads=run.threads,
-            overwrite=run.overwrite,
-            progress=run.progress,
+            run=run,
         )
         write_check_report(checked, checked.report)
     return Result(checked, strict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +19,9 @@ from myriad.cli.shared_options import (
 )
 from myriad.cli.tables import name_rows, print_summary, print_table
 from myriad.cli.text import format_seconds, format_settings
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.codes.registry import CODES, code_name
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.training.compare import Candidate, Compared
@@ -152,12 +153,7 @@ def compare(
         epochs=epochs,
         store=store,
         extracting=extracting(codes=codes or "pq"),
-        seed=run.seed,
-        threads=run.threads,
-        cluster=cluster,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )
     write_comparison(compared.to_json(), out / PAGE)
     return Result(compared, out / PAGE)
@@ -203,10 +199,7 @@ def compare_all_codes(
         codes=names,
         ratios=numbers,
         method=next(iter(methods.values())),
-        threads=run.threads,
-        cluster=cluster,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )
     rows = compared.to_json()["rows"]
     write_code_page(rows, out / CODES_PAGE, title=f"Codes of {store.name or store.resolve().name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +11,9 @@ import typer
 from myriad.cli.shared_options import Cluster, Coding, read_coding
 from myriad.cli.tables import print_facts, print_store
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.codes.registry import code_name
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.stores.compress import Compressed
@@ -58,10 +60,5 @@ def compress(
         store,
         out,
         options=coding(),
-        seed=run.seed,
-        threads=run.threads,
-        cluster=cluster,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )

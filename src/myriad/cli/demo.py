@@ -12,7 +12,8 @@ from myriad.cli.methods import Objective
 from myriad.cli.report import write_html
 from myriad.cli.tables import describe_settings, print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.demo import Demonstrated
@@ -81,9 +82,7 @@ def demo(
         images=images,
         confusables=confusables,
         objective=objective,
-        seed=run.seed,
-        threads=run.threads,
-        progress=run.progress,
+        run=run,
     )
     return Result(
         found, write_html(found.evidence, out / "report.html", found.trained.model, run.progress)

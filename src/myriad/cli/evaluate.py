@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,8 +19,9 @@ from myriad.cli.shared_options import (
     read_decisions,
 )
 from myriad.cli.tables import print_accuracies, print_facts, print_table
-from myriad.cli.verb import Lists, OptionPanel, Run, verb
+from myriad.cli.verb import Lists, OptionPanel, verb
 from myriad.pipelines.describing.options import SEVERAL
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.predicting.evaluate import Evaluated
@@ -143,7 +145,5 @@ def evaluate(
         labels=labels or (),
         column=rows,
         deciding=deciding(),
-        threads=run.threads,
-        cluster=cluster,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )

@@ -9,8 +9,9 @@ import typer
 
 from myriad.cli.shared_options import ModelArgument
 from myriad.cli.tables import print_facts, print_summary
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.locks import locked
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.predicting.explain import Explained

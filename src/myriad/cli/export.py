@@ -9,7 +9,8 @@ import typer
 
 from myriad.cli.tables import print_facts, print_summary
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.stores.exporting import Exported
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 def show(exported: Exported, run: Run) -> None:
     """Print what was exported."""
     words = {"rows": "Rows", "dim": "Features", "classes": "Classes"}
-    found = dict(exported.facts)
-    size, before = found.pop("bytes", None), found.pop("bytes_before", 0)
-    facts: dict[str, object] = {words[name]: value for name, value in found.items()}
+    answer = dict(exported.facts)
+    size, before = answer.pop("bytes", None), answer.pop("bytes_before", 0)
+    facts: dict[str, object] = {words[name]: value for name, value in answer.items()}
     if size is not None:
         facts["Size"] = f"{format_bytes(size)}, was {format_bytes(before)}"
     print_facts({**facts, "Time": format_seconds(exported.seconds)})
@@ -64,4 +65,4 @@ def export(
     """
     from myriad.pipelines.stores.exporting import export as work
 
-    return work(source, out, k=k, weights=weights, overwrite=run.overwrite, progress=run.progress)
+    return work(source, out, k=k, weights=weights, run=run)

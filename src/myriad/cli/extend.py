@@ -10,7 +10,8 @@ import typer
 from myriad.cli.shared_options import DataArgument, ModelArgument
 from myriad.cli.tables import describe_calibration, print_accuracies, print_facts, print_summary
 from myriad.cli.text import format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.updating.extend import Extended
@@ -75,9 +76,5 @@ def extend(
         out,
         old=store or (),
         update=update,
-        seed=run.seed,
-        threads=run.threads,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=run,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,8 @@ import typer
 from myriad.cli.shared_options import Cluster, Extraction, ImagesArgument, read_extraction
 from myriad.cli.tables import print_facts, print_store
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.outputs import WrittenStore
@@ -51,10 +53,5 @@ def extract(
         images,
         out,
         options=extracting(),
-        seed=run.seed,
-        threads=run.threads,
-        cluster=cluster,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )

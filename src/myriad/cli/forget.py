@@ -9,7 +9,8 @@ import typer
 
 from myriad.cli.shared_options import ModelArgument
 from myriad.cli.tables import describe_calibration, print_facts, print_summary
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.updating.relabelling import Relabelled
@@ -46,4 +47,4 @@ def forget(
     """
     from myriad.pipelines.updating.relabelling import forget as work
 
-    return work(model, labels, out, overwrite=run.overwrite, progress=run.progress)
+    return work(model, labels, out, run=run)

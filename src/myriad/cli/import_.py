@@ -10,7 +10,8 @@ import typer
 from myriad.cli.shared_options import Labels, RowsColumn
 from myriad.cli.tables import print_facts, print_store
 from myriad.cli.text import format_bytes, format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.outputs import WrittenStore
@@ -63,9 +64,5 @@ def import_(
         files,
         out,
         options=ImportOptions(tuple(labels or ()), rows, in_place),
-        seed=run.seed,
-        threads=run.threads,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=run,
     )

@@ -9,7 +9,8 @@ import typer
 
 from myriad.cli.forget import show
 from myriad.cli.shared_options import ModelArgument
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.updating.relabelling import Relabelled
@@ -33,4 +34,4 @@ def merge(
     """
     from myriad.pipelines.updating.relabelling import merge as work
 
-    return work(model, labels, into, out, overwrite=run.overwrite, progress=run.progress)
+    return work(model, labels, into, out, run=run)

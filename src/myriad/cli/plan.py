@@ -11,8 +11,9 @@ import typer
 from myriad.cli.shared_options import Extraction, choose_extraction
 from myriad.cli.tables import print_facts, print_table
 from myriad.cli.text import format_bytes, format_days, parse_bytes
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.errors import InputError, did_you_mean
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.planning.plan import Planned

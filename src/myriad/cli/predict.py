@@ -9,9 +9,10 @@ import typer
 
 from myriad.cli.shared_options import Deciding, ModelArgument, read_decisions
 from myriad.cli.tables import print_table
-from myriad.cli.verb import Lists, OptionPanel, Run, verb
+from myriad.cli.verb import Lists, OptionPanel, verb
 from myriad.errors import InputError
 from myriad.locks import locked
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.predicting.predict import Predicted
@@ -131,9 +132,7 @@ def suggest(
             n,
             labelled=labelled,
             every=every,
-            seed=run.seed,
-            threads=run.threads,
-            progress=run.progress,
+            run=run,
         )
         if csv is not None:
             write_suggestions(suggested, csv)
@@ -236,8 +235,5 @@ def predict(
             k=k,
             deciding=deciding(),
             every=every,
-            threads=run.threads,
-            overwrite=run.overwrite,
-            resume=run.resume,
-            progress=run.progress,
+            run=run,
         )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from myriad.cli.tables import print_summary
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.locks import locked
+from myriad.pipelines.run import Run
 from myriad.progress import Progress
 
 if TYPE_CHECKING:

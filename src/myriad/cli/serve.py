@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from myriad.cli.shared_options import ModelArgument, list_options
 from myriad.cli.tables import print_facts
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
 from myriad.options import options_of
+from myriad.pipelines.run import Run
 from myriad.serving.options import ServeOptions
 
 if TYPE_CHECKING:

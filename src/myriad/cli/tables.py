@@ -136,7 +136,7 @@ def _find_alike(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int | 
     return None
 
 
-CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "plda", "balanced", "prior_weight")
+CHOSEN_SETTINGS = ("loss", "lam", "eta", "beta", "plda", "scaled", "balanced", "prior_weight")
 """Settings of a model chosen automatically that are printed; all are in its ``config.json``."""
 
 

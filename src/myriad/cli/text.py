@@ -56,10 +56,10 @@ def format_days(seconds: float) -> str:
 
 def parse_bytes(text: str, option: str) -> int:
     """Return the size that a text such as ``16GB``, ``1.5 TB`` or ``800MB`` states."""
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text, re.IGNORECASE)
     size = 0.0
-    if found:
-        number, letter, binary = found.groups()
+    if match:
+        number, letter, binary = match.groups()
         base = 1024 if binary else 1000
         size = float(number) * base ** " kmgt".index(letter.lower() or " ")
     if not 1 <= size < 2**62:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +20,8 @@ from myriad.cli.tables import (
     print_summary,
 )
 from myriad.cli.text import format_bytes, format_seconds, parse_bytes
-from myriad.cli.verb import Lists, Run, verb
+from myriad.cli.verb import Lists, verb
+from myriad.pipelines.run import Run
 from myriad.training import Method
 
 if TYPE_CHECKING:
@@ -102,11 +103,7 @@ def train(
         extracting=extracting(),
         method=training(seed=run.seed),
         corrections=corrections,
-        threads=run.threads,
-        cluster=cluster,
         memory=None if memory is None else parse_bytes(memory, "--memory"),
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )
     return Result(trained, write_html(trained.evidence, out / "report.html", out, run.progress))

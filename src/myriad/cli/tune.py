@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,8 @@ from myriad.cli.shared_options import (
 )
 from myriad.cli.tables import print_summary, print_table
 from myriad.cli.text import format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.training.trials import Trial, Tuned
@@ -117,12 +118,7 @@ def tune(
         epochs=epochs,
         store=store,
         extracting=extracting(),
-        seed=run.seed,
-        threads=run.threads,
-        cluster=cluster,
-        overwrite=run.overwrite,
-        resume=run.resume,
-        progress=run.progress,
+        run=replace(run, cluster=cluster),
     )
     write_tuning(tuned.to_json(), out / PAGE)
     return Result(tuned, out / PAGE)

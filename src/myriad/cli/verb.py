@@ -8,7 +8,7 @@ A verb is a function that takes its own options and `run`, does its work by one 
         "Train a model."
         from myriad.pipelines.training.train import train_model
 
-        return train_model(data, out=out, seed=run.seed, progress=run.progress)
+        return train_model(data, out, run=run)
 
 Its file imports nothing heavy at the top, so that ``--help`` is quick.
 """
@@ -34,7 +34,7 @@ from myriad.cli.text import to_line
 from myriad.errors import InputError, WorkError
 from myriad.kernel_cache import report_to
 from myriad.locks import locked
-from myriad.progress import Progress
+from myriad.pipelines.run import Run
 from myriad.urls import as_path
 
 Lists = Mapping[str, Callable[..., Any]]
@@ -49,18 +49,6 @@ class Result(Protocol):
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """The common options of one call, as a verb gets them."""
-
-    progress: Progress
-    seed: int = 0
-    threads: int | None = None
-    quiet: bool = False
-    overwrite: bool = False
-    resume: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,13 +271,11 @@ def _list_types(annotation: Any) -> Iterator[Any]:
         yield from _list_types(inner)
 
 
-def _begin(
-    *, overwrite: bool = False, resume: bool = False, seed: int, quiet: bool, **rest: Any
-) -> Run:
+def _begin(*, overwrite: bool = False, resume: bool = False, quiet: bool, **rest: Any) -> Run:
     if overwrite and resume:
         raise InputError("--overwrite and --resume contradict each other: give one of them.")
     progress = choose_progress(sys.stderr, quiet=quiet)
-    return Run(progress, seed=seed, quiet=quiet, overwrite=overwrite, resume=resume, **rest)
+    return Run(progress=progress, overwrite=overwrite, resume=resume, **rest)
 
 
 @contextmanager

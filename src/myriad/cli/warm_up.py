@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from myriad.cli.tables import print_facts
 from myriad.cli.text import format_seconds
-from myriad.cli.verb import Run, verb
+from myriad.cli.verb import verb
+from myriad.pipelines.run import Run
 
 if TYPE_CHECKING:
     from myriad.pipelines.warm_up import WarmedUp

@@ -151,8 +151,8 @@ class Code(Serialisable, ABC):
 def _check_codes(codes: Bytes, bytes_per_row: int) -> None:
     fits = isinstance(codes, np.ndarray) and codes.ndim == 2 and codes.dtype == np.uint8
     if not fits or codes.shape[1] != bytes_per_row:
-        found = f"{codes.dtype} {codes.shape}" if isinstance(codes, np.ndarray) else type(codes)
-        raise InputError(f"Codes must be uint8 (rows, {bytes_per_row}), not {found}.")
+        actual = f"{codes.dtype} {codes.shape}" if isinstance(codes, np.ndarray) else type(codes)
+        raise InputError(f"Codes must be uint8 (rows, {bytes_per_row}), not {actual}.")
 
 
 def save_code(folder: str | Path, code: Code) -> None:

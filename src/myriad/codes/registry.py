@@ -213,8 +213,8 @@ class SelectionSpec(CodeSpec):
 
     def bins(self, options: CodeOptions) -> int | None:
         """Return the number of bins that the user has set."""
-        found: int | None = options.own.bins
-        return found
+        bins: int | None = options.own.bins
+        return bins
 
     def check(self, options: CodeOptions) -> None:
         """Raise `InputError` if both options set the number of features."""

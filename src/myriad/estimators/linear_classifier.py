@@ -24,14 +24,18 @@ class LinearClassifier(LinearRowsClassifier):
     on all rows, which are centred.
 
     Where the largest class has more than three times the rows of the smallest, candidates are
-    compared by the mean of the accuracies of the classes and trained with balanced classes. With
-    more than 20,000 rows, or many classes of many features, they are compared on a subsample. With
-    more than 2,000 classes, discriminant analysis and gradient descent in its space are compared on
-    validation rows. With several labels per row, one-vs-rest with sampled negatives is trained.
+    compared by the mean of the accuracies of the classes and trained with balanced classes;
+    `measure` changes this. With more than 20,000 rows, or many classes of many features, they are
+    compared on a subsample. With more than 2,000 classes, discriminant analysis and gradient
+    descent in its space are compared on validation rows. With several labels per row, one-vs-rest
+    with sampled negatives is trained.
 
     Parameters
     ----------
     search : search effort: ``"quick"``, ``"normal"`` or ``"thorough"``.
+    measure : the accuracy to choose by: ``"samples"``, over samples, as `score` measures it;
+        ``"classes"``, the mean over classes, with balanced classes; or ``"auto"``, the latter where
+        the largest class has more than three times the rows of the smallest.
     center : subtract the mean of the rows for training; the fitted model takes uncentred rows.
     validation_fraction : fraction of the rows of each class to hold out where there are too many
         rows for cross-validation.
@@ -68,6 +72,7 @@ class LinearClassifier(LinearRowsClassifier):
         self,
         *,
         search: str = "normal",
+        measure: str = "auto",
         center: bool = True,
         validation_fraction: float = 0.1,
         memory: int = 2 << 30,
@@ -77,6 +82,7 @@ class LinearClassifier(LinearRowsClassifier):
         progress: Progress | None = None,
     ) -> None:
         self.search = search
+        self.measure = measure
         self.center = center
         self.validation_fraction = validation_fraction
         self.memory = memory

@@ -206,10 +206,10 @@ class Wsabie(RowsClassifier):
         labels, distances : arrays of shape (k,), nearest first.
         """
         check_is_fitted(self, "model_")
-        found = np.flatnonzero(self.classes_ == label)
-        if len(found) != 1:
+        numbers = np.flatnonzero(self.classes_ == label)
+        if len(numbers) != 1:
             raise InputError(f"{label!r} is not one of the classes.")
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}.")
-        near, distances = self.model_.neighbours(int(found[0]), k)
+        near, distances = self.model_.neighbours(int(numbers[0]), k)
         return self.classes_[near], distances

@@ -78,13 +78,13 @@ def find_images(
             if find_shards(source):
                 return list_shards(source)
             raise
-        found = list_folder(source, scan, labelled=labelled)
-        return found if every is None else expand_videos(found, every)
+        images = list_folder(source, scan, labelled=labelled)
+        return images if every is None else expand_videos(images, every)
     if name.endswith(".parquet"):
         return list_shards(source)
     if name.endswith(".csv"):
-        found = list_manifest(source, several)
-        return found if every is None else expand_videos(found, every)
+        images = list_manifest(source, several)
+        return images if every is None else expand_videos(images, every)
     if name.endswith((".zip", ".tar", *COMPRESSED_TARS)):
         return list_archive(source)
     raise InputError(
@@ -204,13 +204,13 @@ def _read_list(path: Path) -> list[Path]:
     refuse_urls(names, str(path))
     if not names:
         raise InputError(f"{path} lists no images: it must have a path per line.")
-    found = [_resolve(path.parent, name) for name in names]
-    if not any(os.path.exists(file) for file in found):
+    files = [_resolve(path.parent, name) for name in names]
+    if not any(os.path.exists(file) for file in files):
         raise InputError(
             f"{path}: none of its {len(names)} files exists, {names[0]!r} first. Paths are "
             "relative to the folder of the list or to the current folder."
         )
-    return found
+    return files
 
 
 def _resolve(folder: Path, name: str) -> Path:

@@ -72,6 +72,7 @@ def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
     the folder that contains it.
     """
     scan = FolderScan()
+    folders: list[str] = []
     entered: set[tuple[int, int]] = set()
     waiting, links = [""], deque[str]()
     while waiting or links:
@@ -85,6 +86,7 @@ def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
                 continue
             entered.add(key)
             inner, linked = _scan_one(root, folder, scan, videos=videos)
+            folders.append(folder)
         except OSError as error:
             if not folder:
                 raise InputError(f"{root} cannot be read: {error.strerror}.") from None
@@ -95,7 +97,23 @@ def scan_folder(root: Path, *, videos: bool = False) -> FolderScan:
     if not scan.paths:
         raise InputError(f"{root} holds no images{_describe(scan.ignored)}.")
     scan.paths.sort()
+    scan.warnings += _warn_of_empty(folders, scan.paths)
     return scan
+
+
+def _warn_of_empty(folders: list[str], paths: list[str]) -> list[str]:
+    """Return a warning if folders where those of classes are hold no images."""
+    holders = {tuple(path.split("/")[:-1][:2]) for path in paths}
+    filled = {"/".join(parts[:depth]) for parts in holders for depth in (1, 2)}
+    classes = (
+        folder
+        for folder in folders
+        if "/" not in folder or (folder.count("/") == 1 and folder.split("/")[0].lower() in SPLITS)
+    )
+    empty = sorted(set(classes) - filled - {""})
+    if not empty:
+        return []
+    return [f"Folders without images were left out: {len(empty)}, the first is {empty[0]!r}."]
 
 
 def _scan_one(

@@ -95,9 +95,9 @@ def list_shards(source: Path) -> ImageList:
 def _find_split(name: str) -> str:
     """Return the split that the path of a shard names; empty if none."""
     for part in reversed(name.split("/")):
-        found = _SPLIT_NAME.match(part)
-        if found:
-            return SPLITS[found.group(1).lower()]
+        match = _SPLIT_NAME.match(part)
+        if match:
+            return SPLITS[match.group(1).lower()]
     return ""
 
 

@@ -26,10 +26,10 @@ def name_frame(video: str, seconds: float) -> str:
 
 def split_frame(name: str) -> tuple[str, float] | None:
     """Return the video and the time that the name of a frame says; None for another name."""
-    found = _FRAME.fullmatch(name)
-    if found is None or not is_video_name(found.group(1)):
+    match = _FRAME.fullmatch(name)
+    if match is None or not is_video_name(match.group(1)):
         return None
-    return found.group(1), float(found.group(2))
+    return match.group(1), float(match.group(2))
 
 
 def list_frames(path: Path, every: float) -> list[float]:

@@ -131,6 +131,10 @@ class LinearModel(Model, kind="linear"):
         """Return the model for rows from which `mean` (n_features,) was not subtracted."""
         return LinearModel(self.weights, self.biases - self._shifts(mean))
 
+    def unscaled(self, scale: Float) -> LinearModel:
+        """Return the model for rows whose features were not multiplied by `scale` (n_features,)."""
+        return LinearModel(self.weights * scale, self.biases)
+
     def centred(self, mean: Float) -> LinearModel:
         """Return the model for rows from which `mean` (n_features,) is subtracted."""
         return LinearModel(self.weights, self.biases + self._shifts(mean))

@@ -93,6 +93,13 @@ class Model(Serialisable, ABC):
         """
         raise TypeError(f"{type(self).__name__} has no uncentred form.")
 
+    def unscaled(self, scale: Float) -> Self:
+        """Return the model for rows whose features were not multiplied by `scale` (n_features,).
+
+        Models of methods that scale features define it.
+        """
+        raise TypeError(f"{type(self).__name__} has no unscaled form.")
+
     def best_of(self, k: int) -> int:
         """Return `k`, at most the number of classes; raises `InputError` for less than 1."""
         if not isinstance(k, numbers.Integral) or k < 1:

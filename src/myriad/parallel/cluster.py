@@ -69,10 +69,10 @@ class ClusterExecutor(Executor):
             answer = self._client.nthreads(callback_timeout=SECONDS)
         except TimeoutError:  # a scheduler that is stopped, or on a machine that has no network
             return 0
-        found = sum(answer.values())
-        if self._own is not None and found < self.n_workers:
+        n_threads = sum(answer.values())
+        if self._own is not None and n_threads < self.n_workers:
             self._own.replace_lost()
-        return found
+        return n_threads
 
     def _wait_for(self, future: Any) -> Any:
         """Return the result of a task, or raise what it raised."""

@@ -19,8 +19,8 @@ from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.evidence.documentation import gather_evidence
 from myriad.pipelines.outputs import list_entries, locks_output, training_beside
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.training.train import EVIDENCE, Trained, sample_paths, train
-from myriad.progress import SILENT, Progress
 from myriad.training import METHODS, make_method
 
 IMAGES, MODEL, STORE, REPORT = "images", "model", "store", "report.html"
@@ -58,9 +58,7 @@ def demonstrate(
     images: int = 20,
     confusables: bool = False,
     objective: str = "auto",
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Demonstrated:
     """Draw `classes` x `images` characters, train on them and test; all in the folder `out`.
 
@@ -71,22 +69,28 @@ def demonstrate(
         raise InputError(
             f"--images must be at least 5, not {images}: they are divided into three splits."
         )
-    method = make_method(METHODS, objective, seed=seed)
-    glyphs = choose_glyphs(classes, seed=seed, confusables=confusables)
+    method = make_method(METHODS, objective, seed=run.seed)
+    glyphs = choose_glyphs(classes, seed=run.seed, confusables=confusables)
     _clear(out)
-    write_json(out / MARK, {"classes": classes, "images": images, "seed": seed})
-    running: dict[str, Any] = {"threads": threads, "progress": progress}
-    with compiling_ahead(threads):
-        write_glyphs(out / IMAGES, glyphs, images=images, seed=seed, **running)
+    write_json(out / MARK, {"classes": classes, "images": images, "seed": run.seed})
+    with compiling_ahead(run.threads):
+        write_glyphs(
+            out / IMAGES,
+            glyphs,
+            images=images,
+            seed=run.seed,
+            threads=run.threads,
+            progress=run.progress,
+        )
         trained = train(
             out / IMAGES,
             out / MODEL,
             store=out / STORE,
             extracting=ExtractOptions(cache=False),  # drawn images need not be cached
             method=method,
-            **running,
+            run=run,
         )
-    tested = evaluate(out / MODEL, out / IMAGES, split="test", **running)
+    tested = evaluate(out / MODEL, out / IMAGES, split="test", run=run)
     labels, paths = trained.store.rows("train").labels, trained.store.rows("train").paths
     evidence = trained.evidence | gather_evidence(
         tested.scored,

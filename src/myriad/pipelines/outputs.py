@@ -18,7 +18,7 @@ from myriad.images.listing import is_image_name
 from myriad.images.reading import find_reader
 from myriad.locks import is_lock, locked
 from myriad.models import is_model
-from myriad.progress import SILENT
+from myriad.pipelines.run import DEFAULT_RUN
 from myriad.store import Store, holds_only_store, is_store
 from myriad.store.formats import is_row_data
 from myriad.store.manifest import STORE
@@ -70,7 +70,7 @@ def locks_output(
             out, store = given[name], None
             if with_store and not is_store(given["data"]):
                 store = given.get("store") or store_beside(out)
-            progress = given.get("progress", SILENT)
+            progress = given.get("run", DEFAULT_RUN).progress
             with locked(out, store, make_parents=not is_file, progress=progress):
                 return job(*arguments, **options)
 

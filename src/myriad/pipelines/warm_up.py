@@ -22,6 +22,7 @@ from myriad.parallel import open_processes, thread_count
 from myriad.pipelines.describing.options import ExtractOptions
 from myriad.pipelines.installation import describe_caches
 from myriad.pipelines.predicting.predict import predict
+from myriad.pipelines.run import Run
 from myriad.pipelines.stores.importing import ImportOptions, import_rows
 from myriad.pipelines.training.train import train
 from myriad.progress import SILENT, Progress
@@ -129,12 +130,14 @@ class Job:
         model = self.folder / f"{name}.model"
         if name == IMAGES:
             options = ExtractOptions(signature="fisher", cache=False)
-            train(self.folder / IMAGES, model, extracting=options, threads=1)
-            predict(model, [str(self.folder / IMAGES / "test")], threads=1)
+            train(self.folder / IMAGES, model, extracting=options, run=Run(threads=1))
+            predict(model, [str(self.folder / IMAGES / "test")], run=Run(threads=1))
             return
         if name == RANKING:
             compile_screening(np.load(self.folder / ROWS))
             return
         for threads in THREADS:
             method = make_method(METHODS, name)
-            train(self.folder / STORE, model, method=method, threads=threads, overwrite=True)
+            train(
+                self.folder / STORE, model, method=method, run=Run(threads=threads, overwrite=True)
+            )

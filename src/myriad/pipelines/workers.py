@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from myriad.errors import InputError
 from myriad.parallel import Executor, LocalExecutor, Workers, open_cluster
-from myriad.progress import Progress
+from myriad.pipelines.run import Run
 from myriad.training import Context, Method
 from myriad.training.distributed.workers import WEIGHTS_BYTES, TrainingWorkers
 
@@ -20,13 +20,13 @@ LEAST = 256_000_000
 
 
 @contextmanager
-def open_executor(cluster: Any, *, progress: Progress) -> Iterator[Executor | None]:
-    """Yield the workers of a cluster; None if there is none."""
-    if cluster is None:
-        yield None
+def connected(run: Run) -> Iterator[Run]:
+    """Yield the run with a connection to its cluster, if it has one, as an `Executor`."""
+    if run.cluster is None:
+        yield run
         return
-    with open_cluster(cluster, progress=progress) as executor:
-        yield executor
+    with open_cluster(run.cluster, progress=run.progress) as executor:
+        yield replace(run, cluster=executor)
 
 
 @contextmanager
@@ -43,25 +43,27 @@ def open_shared_workers(executor: Executor | None, folder: Path) -> Iterator[Wor
 
 
 @contextmanager
-def open_training_workers(
-    executor: Executor | None, folder: Path, *, memory: int | None, threads: int | None
-) -> Iterator[TrainingWorkers | None]:
-    """Yield the workers that train shards; None to train everything in this process.
+def open_context(run: Run, folder: Path, *, memory: int | None = None) -> Iterator[Context]:
+    """Yield the context of a training, with workers that train shards where they are needed.
 
     Parameters
     ----------
+    run : a connected one.
     folder : for weights in training; it is removed in the end.
-    memory : the most bytes that a worker may take.
+    memory : the most bytes that a worker may take; None for no limit.
     """
-    if executor is None and memory is None:
-        yield None
+    context = Context(threads=run.threads, progress=run.progress)
+    if run.cluster is None and memory is None:
+        yield context
         return
     size = WEIGHTS_BYTES if memory is None else (memory - APART) // 2
+    workers = (
+        TrainingWorkers(LocalExecutor(1), folder, size, run.threads)
+        if run.cluster is None
+        else TrainingWorkers(run.cluster, folder, size)
+    )
     try:
-        if executor is None:
-            yield TrainingWorkers(LocalExecutor(1), folder, size, threads)
-        else:
-            yield TrainingWorkers(executor, folder, size)
+        yield replace(context, workers=workers)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -87,11 +87,11 @@ class ServedModel:
         """Read a model folder; raises `InputError` if it is damaged."""
         state = read_state(path)
         folder = load_model(path)
-        found = str(read_json(path / CONFIG).get("checksum", ""))
+        checksum = str(read_json(path / CONFIG).get("checksum", ""))
         pictures = load_pictures(path, folder.class_names)
         name, *names = map(_escape, [path.resolve().name, *folder.class_names])
         folder = replace(folder, class_names=names)
-        return cls(name, folder, found, pictures, state, rules or DecisionRules())
+        return cls(name, folder, checksum, pictures, state, rules or DecisionRules())
 
     @property
     def signature(self) -> Signature | None:

@@ -341,13 +341,13 @@ def _try_weights(word: str) -> tuple[str, ...]:
         raise InputError(
             f"--signature {word}: at most {MAX_OPEN_WEIGHTS} weights can be {AUTO}, not {n_open}."
         )
-    found = []
+    words = []
     for tried in product(TRIED_WEIGHTS, repeat=n_open):
         left = iter(tried)
         weights = [next(left) if weight is None else weight for _, weight in terms]
         named = zip((name for name, _ in terms), weights, strict=True)
-        found.append("+".join(name if w == 1 else f"{w:g}*{name}" for name, w in named))
-    return tuple(found)
+        words.append("+".join(name if w == 1 else f"{w:g}*{name}" for name, w in named))
+    return tuple(words)
 
 
 def _parse_weight(text: str, word: str) -> float | None:

@@ -13,6 +13,7 @@ from myriad.store.views import (
     ScaledRows,
     feature_means,
     feature_squares,
+    is_uneven,
     unit_variance,
 )
 from myriad.store.writing import StoreWriter, holds_only_store
@@ -38,6 +39,7 @@ __all__ = [
     "feature_squares",
     "holds_only_store",
     "is_store",
+    "is_uneven",
     "open_rows",
     "rows_at_a_time",
     "sample_rows",

@@ -285,21 +285,21 @@ def _first_labels(y: ArrayLike | LabelSets) -> NDArray[Any]:
 
 
 def _check_weights(weights: ArrayLike, n_rows: int) -> Float:
-    found = np.asarray(weights, np.float32)
-    if found.shape != (n_rows,):
-        raise InputError(f"{n_rows} rows need as many weights, not {found.shape}.")
-    if not np.isfinite(found).all() or (found < 0).any():
+    checked = np.asarray(weights, np.float32)
+    if checked.shape != (n_rows,):
+        raise InputError(f"{n_rows} rows need as many weights, not {checked.shape}.")
+    if not np.isfinite(checked).all() or (checked < 0).any():
         raise InputError("The weights of rows must be finite and not negative.")
-    if n_rows and not found.any():
+    if n_rows and not checked.any():
         raise InputError("The weights of all rows are zero: there is nothing to train on.")
-    return found
+    return checked
 
 
 def _check_groups(groups: ArrayLike, n_rows: int) -> Ints:
-    found = np.asarray(groups)
-    if found.shape != (n_rows,) or found.dtype.kind not in "iu":
-        raise InputError(f"{n_rows} rows need as many groups, not {found.shape}.")
-    return found.astype(np.int32)
+    checked = np.asarray(groups)
+    if checked.shape != (n_rows,) or checked.dtype.kind not in "iu":
+        raise InputError(f"{n_rows} rows need as many groups, not {checked.shape}.")
+    return checked.astype(np.int32)
 
 
 def check_indices(indices: ArrayLike, n_rows: int) -> NDArray[np.int64]:

@@ -172,6 +172,10 @@ class BalancedRows(View):
         return by_class[positions].astype(np.int64)
 
 
+UNEVEN = 100.0
+"""The largest variance of a feature, as a multiple of the median, above which scaling may help."""
+
+
 def unit_variance(rows: Rows) -> Float:
     """Return the factors that give each feature unit variance, estimated from some rows.
 
@@ -180,12 +184,21 @@ def unit_variance(rows: Rows) -> Float:
     """
     means, squares = _mean_over_rows(rows, _sum_rows, _sum_squares)
     variance = np.maximum(squares - means**2, 0.0)
-    floor = 1e-6 * variance.mean()
-    if floor == 0.0:
+    if not variance.any():
         return np.ones(rows.dim, np.float32)
+    # Not of the mean, which a single feature of other units can make as large as it likes.
+    floor = 1e-6 * np.median(variance[variance > 0])
     scale = 1.0 / np.sqrt(np.maximum(variance, floor))
     scale *= np.sqrt(squares.sum() / (squares * scale**2).sum())
     return scale.astype(np.float32)
+
+
+def is_uneven(rows: Rows) -> bool:
+    """Return whether features differ very much in variance, such as those in several units."""
+    means, squares = _mean_over_rows(rows, _sum_rows, _sum_squares)
+    variance = squares - means**2
+    varying = variance[variance > 0]
+    return len(varying) > 0 and bool(varying.max() > UNEVEN * np.median(varying))
 
 
 def feature_means(rows: Rows) -> NDArray[np.float64]:

@@ -41,14 +41,14 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """Return the setting with ``beta`` as the word ``"all"`` where it is infinite."""
-        found = asdict(self)
+        settings = asdict(self)
         if self.t0 is None:
-            del found["t0"]
+            del settings["t0"]
         if self.beta is None:
-            del found["beta"]
+            del settings["beta"]
         elif math.isinf(self.beta):
-            found["beta"] = "all"
-        return found
+            settings["beta"] = "all"
+        return settings
 
 
 MEASURED_ROWS, MEASURED_BYTES = 1000, 64 << 20

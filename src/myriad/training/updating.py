@@ -10,9 +10,9 @@ import numpy as np
 
 from myriad.errors import InputError
 from myriad.models import HeldScores
-from myriad.store import CentredRows, Rows, feature_means
+from myriad.store import CentredRows, Rows, ScaledRows, feature_means, unit_variance
 from myriad.training import METHODS
-from myriad.training.automatic.folds import Judge, draw_folds
+from myriad.training.automatic.folds import CLASS_ACCURACY, draw_folds
 from myriad.training.automatic.priors import correct_priors, log_priors
 from myriad.training.calibrating import score_held
 from myriad.training.context import Context
@@ -35,15 +35,23 @@ class StoredMethod:
     Attributes
     ----------
     prior_weight : strength of the prior correction after training; see `automatic.Choice`.
+    scaled : whether features are scaled to unit variance; see the same.
     """
 
     method: Method
     prior_weight: float = 0.0
+    scaled: bool = False
 
     def fit(self, rows: Rows, context: Context) -> Fitted:
         """Train on rows."""
         n_classes = len(rows.class_names)
-        fitted = self.method.fit(rows, None, n_classes=n_classes, context=context)
+        if self.scaled:
+            scale = unit_variance(CentredRows(rows, feature_means(rows).astype(np.float32)))
+            scaled = ScaledRows(rows, scale)
+            fitted = self.method.fit(scaled, None, n_classes=n_classes, context=context)
+            fitted = replace(fitted, model=fitted.model.unscaled(scale))
+        else:
+            fitted = self.method.fit(rows, None, n_classes=n_classes, context=context)
         if not self.prior_weight:
             return fitted
         priors = log_priors(rows.labels, n_classes)
@@ -74,17 +82,18 @@ def read_method(
         # The loss is a mean over rows: lam is inversely proportional to their number.
         method = replace(method, lam=method.lam * n_before / rows.n_rows)
         if settings.get("chosen_by") == "auto":
-            method = _like_automatic(method, rows)
-    return StoredMethod(method, float(settings.get("prior_weight", 0.0)))
+            measure = settings.get("cross_validation", {}).get("measure")
+            method = _like_automatic(method, rows, balanced=measure == CLASS_ACCURACY)
+    scaled = settings.get("scaled") is True
+    return StoredMethod(method, float(settings.get("prior_weight", 0.0)), scaled)
 
 
-def _like_automatic(method: BinaryDual, rows: Rows) -> BinaryDual:
+def _like_automatic(method: BinaryDual, rows: Rows, *, balanced: bool) -> BinaryDual:
     """Return the method with the bias and class weights of ``auto``; see `dual_family.Dual`."""
     mean = feature_means(rows).astype(np.float32)
     method = replace(method, bias=float(np.sqrt(mean_square(CentredRows(rows, mean)))))
-    n_classes = len(rows.class_names)
-    if Judge.of(rows.labels, np.arange(rows.n_rows), n_classes).by_class:
-        counts = np.maximum(np.bincount(rows.labels, minlength=n_classes), 1)
+    if balanced:
+        counts = np.maximum(np.bincount(rows.labels, minlength=len(rows.class_names)), 1)
         method = replace(method, class_weights=tuple((counts.mean() / counts).tolist()))
     return method
 

@@ -15,6 +15,7 @@ from myriad.pipelines.describing.extract import ExtractOptions, extract, open_gi
 from myriad.pipelines.describing.image_rows import BadImages, describe_images
 from myriad.pipelines.describing.options import make_extract_options
 from myriad.pipelines.describing.shard_writing import ShardWriting
+from myriad.pipelines.run import Run
 from myriad.pipelines.training.train import train
 from myriad.progress import Progress
 from myriad.store import Store
@@ -57,13 +58,13 @@ def bytes_of(folder):
 @pytest.mark.usefixtures("many")
 def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
     noted = Noted()
-    one = extract(images, tmp_path / "1", options=OPTIONS, threads=1, progress=noted).store
+    one = extract(images, tmp_path / "1", options=OPTIONS, run=Run(threads=1, progress=noted)).store
     assert one.code is not None
     assert (one.n_rows, len(one.bad)) == (160, 2)
     assert noted.notes[-1].startswith("Bad images left out: 2 of 162. ")
     assert f"empty file ({images}" in noted.notes[-1]
     for workers in (2, 3):
-        extract(images, tmp_path / str(workers), options=OPTIONS, threads=workers)
+        extract(images, tmp_path / str(workers), options=OPTIONS, run=Run(threads=workers))
         assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
 
 
@@ -75,7 +76,7 @@ def test_images_that_the_code_is_learned_from_are_described_once(images, tmp_pat
         return describe(image, *options)
 
     monkeypatch.setattr(image_rows, "describe_one", count)
-    store = extract(images, tmp_path / "store", options=OPTIONS, threads=1).store
+    store = extract(images, tmp_path / "store", options=OPTIONS, run=Run(threads=1)).store
     warm_ups = described.count((64, 64))
     assert warm_ups == 2
     assert len(described) - warm_ups == store.n_rows
@@ -93,10 +94,10 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, tmp_path_factory, mon
         deadly = DeadlyMapper(executor)
         for signature in ("fisher", "bov"):
             options = replace(OPTIONS, signature=signature, components=2)
-            extract(data, tmp_path / "here", options=options, threads=1)
+            extract(data, tmp_path / "here", options=options, run=Run(threads=1))
             if signature == "fisher":
                 deadly.arm(mark, ShardWriting)
-            extract(data, tmp_path / "cluster", options=options, threads=1, cluster=deadly)
+            extract(data, tmp_path / "cluster", options=options, run=Run(threads=1, cluster=deadly))
             assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster", "here"]
             assert bytes_of(tmp_path / "cluster") == bytes_of(tmp_path / "here")
             for name in ("here", "cluster"):
@@ -109,7 +110,7 @@ def test_archives_are_read_by_workers_too(images, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "images"), "zip", images)
     assert len(zipfile.ZipFile(packed).namelist()) >= 162
     for name, data in (("folder", images), ("archive", tmp_path / "images.zip")):
-        extract(data, tmp_path / name, options=OPTIONS, threads=2)
+        extract(data, tmp_path / name, options=OPTIONS, run=Run(threads=2))
     names = sorted(path.name for path in (tmp_path / "folder").glob("shard*"))
     for name in names:
         assert (tmp_path / "archive" / name).stat().st_size
@@ -162,7 +163,7 @@ def test_one_bad_image_is_named_in_the_singular():
 def test_too_many_bad_images_stop_the_workers(images, tmp_path):
     options = ExtractOptions(components=1, regions=8, step=12, max_bad=0.01)
     with pytest.raises(WorkError, match="2 of 162 images are bad, more than the 1 %"):
-        extract(images, tmp_path / "s", options=options, threads=2)
+        extract(images, tmp_path / "s", options=options, run=Run(threads=2))
 
 
 def test_training_without_training_images_is_refused_before_they_are_described(tmp_path):
@@ -171,9 +172,11 @@ def test_training_without_training_images_is_refused_before_they_are_described(t
     write_network(tmp_path / "net.onnx")
     options = ExtractOptions(signature=f"onnx:{tmp_path / 'net.onnx'}", codes="none")
     with pytest.raises(InputError, match="images has no training images"):
-        train(tmp_path / "images", tmp_path / "model", extracting=options, threads=1)
+        train(tmp_path / "images", tmp_path / "model", extracting=options, run=Run(threads=1))
     assert not (tmp_path / "model.store").exists()
-    extracted = extract(tmp_path / "images", tmp_path / "store", options=options, threads=1)
+    extracted = extract(
+        tmp_path / "images", tmp_path / "store", options=options, run=Run(threads=1)
+    )
     assert set(extracted.store.splits) == {"val"}
 
 
@@ -182,10 +185,10 @@ def test_images_without_labels_are_described(tmp_path):
     write_network(tmp_path / "net.onnx")
     options = ExtractOptions(signature=f"onnx:{tmp_path / 'net.onnx'}", codes="none")
     folder = tmp_path / "images" / "a" / "ant"
-    store = extract(folder, tmp_path / "store", options=options, threads=1).store
+    store = extract(folder, tmp_path / "store", options=options, run=Run(threads=1)).store
     assert (store.n_rows, store.class_names, set(store.splits)) == (2, [], {"train"})
     with pytest.raises(InputError, match="at least two classes"):
-        train(tmp_path / "store", tmp_path / "model", threads=1)
+        train(tmp_path / "store", tmp_path / "model", run=Run(threads=1))
 
 
 def test_options_of_images_that_have_no_effect_on_a_store_are_named(tmp_path):

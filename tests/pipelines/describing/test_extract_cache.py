@@ -11,6 +11,7 @@ from myriad.images import read_image, take_view
 from myriad.pipelines.describing import image_rows
 from myriad.pipelines.describing.extract import ExtractOptions, extract
 from myriad.pipelines.describing.row_cache import FILE, FOLDER
+from myriad.pipelines.run import Run
 from myriad.progress import Progress
 from myriad.signatures.networks.backbone import Backbone
 from myriad.store import Store
@@ -44,7 +45,7 @@ def cache(tmp_path, monkeypatch):
 def run(images, out, word, *, threads=1, progress=None, **options):
     asked = ExtractOptions(word, max_bad=0.2, **options)
     progress = progress or Progress()
-    return extract(images, out, options=asked, threads=threads, progress=progress).store
+    return extract(images, out, options=asked, run=Run(threads=threads, progress=progress)).store
 
 
 def refuse(self, image):
@@ -147,7 +148,7 @@ def test_augmented_rows_are_of_training_images_and_of_one_group(images, network,
         assert len(np.unique(groups[paths == path])) == 1
         assert (groups == groups[paths == path][0]).sum() == 2
     resumed = extract(
-        images, tmp_path / "mirror", threads=1, resume=True,
+        images, tmp_path / "mirror", run=Run(threads=1, resume=True),
         options=ExtractOptions(network, max_bad=0.2, augment="mirror"),
     ).store  # fmt: skip
     assert resumed.fingerprint == store.fingerprint

@@ -24,6 +24,7 @@ from myriad.pipelines.describing.signature_choice import (
     count_compared,
     draw_sample,
 )
+from myriad.pipelines.run import Run
 from myriad.signatures.networks.efficientnet import LITES
 from myriad.signatures.registry import FISHER, NETWORK
 from myriad.store import ArrayRows
@@ -92,7 +93,7 @@ def test_damaged_weights_are_found_before_a_store_is_made(characters, tmp_path, 
     name = "efficientnet-lite0"
     monkeypatch.setitem(LITES, name, replace(LITES[name], sha256="0" * 64))
     with pytest.raises(InputError, match="damaged or of another version"):
-        extract(characters, tmp_path / "store", threads=1)
+        extract(characters, tmp_path / "store", run=Run(threads=1))
     assert not (tmp_path / "store").exists()
 
 
@@ -107,7 +108,7 @@ def test_a_weight_left_open_is_chosen(characters, tmp_path):
     with pytest.raises(InputError, match="a weight must be auto, or a number"):
         ExtractOptions(signature="bov+half*vlad")
     options = ExtractOptions(signature="bov+auto*bov:colour", components=4, regions=1, step=8)
-    store = extract(characters, tmp_path / "store", options=options, threads=1).store
+    store = extract(characters, tmp_path / "store", options=options, run=Run(threads=1)).store
     names = [item["signature"] for item in store.plan["choice"]["candidates"]]
     assert names == ["bov+0.5*bov:colour", "bov+0.25*bov:colour", "bov+bov:colour"]
     assert store.plan["signature"] in names
@@ -157,22 +158,24 @@ def characters(tmp_path_factory):
 
 
 def test_all_candidates_are_compared_and_kept_in_the_store(characters, tmp_path):
-    store = extract(characters, tmp_path / "store", seed=0, threads=1).store
+    store = extract(characters, tmp_path / "store", run=Run(seed=0, threads=1)).store
     choice = store.plan["choice"]
     assert [item["signature"] for item in choice["candidates"]] == [NETWORK, FISHER, BOTH]
     assert store.plan["signature"] in (NETWORK, FISHER, BOTH)
     known = split_images(find_images(characters), seed=0)
     assert choice["images"] == int((known.splits == "train").sum())
     assert choice["sentence"].startswith("network ")
-    again = extract(characters, tmp_path / "store", seed=0, threads=1, resume=True).store
+    again = extract(characters, tmp_path / "store", run=Run(seed=0, threads=1, resume=True)).store
     assert again.fingerprint == store.fingerprint
 
 
 def test_several_signatures_have_codes_of_their_own(characters, tmp_path):
     word = "efficientnet-lite0+fisher"
     options = ExtractOptions(word, components=1, regions=8, step=16, codes="scalar")
-    store = extract(characters, tmp_path / "scalar", options=options, threads=1).store
+    store = extract(characters, tmp_path / "scalar", options=options, run=Run(threads=1)).store
     assert [code.kind for code in store.code.codes] == ["scalar", "scalar"]
     assert store.dim == store.recipe.dim == 1904 + 1024
     plain = ExtractOptions(word, components=1, regions=8, step=16, codes="none")
-    assert extract(characters, tmp_path / "none", options=plain, threads=1).store.code is None
+    assert (
+        extract(characters, tmp_path / "none", options=plain, run=Run(threads=1)).store.code is None
+    )

@@ -8,6 +8,7 @@ from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.models import load_model
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.run import Run
 from myriad.pipelines.stores import compress as work
 from myriad.pipelines.stores.compress import compress
 from myriad.pipelines.training.train import train
@@ -77,7 +78,7 @@ def models(stores):
     trained = {}
     for name, store in stores.items():
         trained[name] = store.with_name(f"{name}.model")
-        train(store, trained[name], method=SGD(eta=0.01, beta=4.0, epochs=8), threads=1)
+        train(store, trained[name], method=SGD(eta=0.01, beta=4.0, epochs=8), run=Run(threads=1))
     return trained
 
 
@@ -97,9 +98,9 @@ def test_rows_keep_their_order_labels_and_names(plain, stores, name):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_of_codes_ranks_coded_and_plain_rows(stores, models, name):
-    coded = evaluate(models[name], stores[name], threads=1)
-    plain = evaluate(models[name], stores["plain"], threads=1)
-    unrounded = evaluate(models[name], stores["plain"], plain=True, threads=1)
+    coded = evaluate(models[name], stores[name], run=Run(threads=1))
+    plain = evaluate(models[name], stores["plain"], run=Run(threads=1))
+    unrounded = evaluate(models[name], stores["plain"], plain=True, run=Run(threads=1))
     assert coded.measures.n == plain.measures.n == N // 4
     assert coded.measures.at(1) > 70
     if not Store.open(stores[name]).code.restores:  # plain rows are coded as the others were
@@ -110,7 +111,7 @@ def test_a_model_of_codes_ranks_coded_and_plain_rows(stores, models, name):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_of_plain_rows_ranks_coded_ones(stores, models, name):
-    found = evaluate(models["plain"], stores[name], threads=1)
+    found = evaluate(models["plain"], stores[name], run=Run(threads=1))
     assert found.measures.at(1) > 60
 
 
@@ -158,7 +159,7 @@ def test_hadamard_and_turned_are_one_code(plain, stores, tmp_path):
 
 def test_a_store_is_not_written_over_itself(plain):
     with pytest.raises(InputError, match="the store itself"):
-        compress(plain, plain, overwrite=True)
+        compress(plain, plain, run=Run(overwrite=True))
 
 
 def test_several_labels_are_kept(tmp_path):
@@ -202,14 +203,16 @@ class Stop(Progress):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_resumed_to_the_same_bytes(plain, stores, tmp_path, monkeypatch, name, threads):
     monkeypatch.setattr(work, "count_shards", lambda n, size: 5)
-    whole = compress(plain, tmp_path / "whole", options=KINDS[name], threads=1).store
+    whole = compress(plain, tmp_path / "whole", options=KINDS[name], run=Run(threads=1)).store
     broken = tmp_path / "broken"
     with pytest.raises(KeyboardInterrupt):
-        compress(plain, broken, options=KINDS[name], progress=Stop(500), threads=threads)
+        compress(plain, broken, options=KINDS[name], run=Run(progress=Stop(500), threads=threads))
     with pytest.raises(InputError, match="exists"):
         compress(plain, broken, options=KINDS[name])
     with pytest.raises(InputError, match="was begun with"):
-        compress(plain, broken, options=CodeOptions("bits", 96), resume=True)
-    again = compress(plain, broken, options=KINDS[name], resume=True, threads=threads).store
+        compress(plain, broken, options=CodeOptions("bits", 96), run=Run(resume=True))
+    again = compress(
+        plain, broken, options=KINDS[name], run=Run(resume=True, threads=threads)
+    ).store
     for path in sorted(whole.path.iterdir()):
         assert path.read_bytes() == (again.path / path.name).read_bytes()

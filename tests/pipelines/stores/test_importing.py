@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from myriad.errors import InputError
+from myriad.pipelines.run import Run
 from myriad.pipelines.stores import importing
 from myriad.pipelines.stores.exporting import export
 from myriad.pipelines.stores.importing import ImportOptions, import_rows
@@ -44,8 +45,8 @@ def test_a_store_is_the_same_on_any_number_of_threads_and_other_for_a_seed(tmp_p
     monkeypatch.setattr(importing, "shard_rows", lambda row_bytes: 8)
     files = write_npy(tmp_path)
     for name, seed, threads in (("a", 0, 1), ("b", 0, 3), ("c", 1, 1)):
-        options = {"seed": seed, "threads": threads, "options": labelled(tmp_path)}
-        import_rows(files, tmp_path / name, **options)
+        run = Run(seed=seed, threads=threads)
+        import_rows(files, tmp_path / name, options=labelled(tmp_path), run=run)
     first, second, third = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "abc"
     )
@@ -57,7 +58,7 @@ def test_a_store_is_the_same_on_any_number_of_threads_and_other_for_a_seed(tmp_p
 def test_an_interrupted_import_is_resumed(tmp_path, monkeypatch):
     monkeypatch.setattr(importing, "shard_rows", lambda row_bytes: 8)
     files = WRITERS["parquet"](tmp_path)
-    import_rows(files, tmp_path / "whole", threads=1)
+    import_rows(files, tmp_path / "whole", run=Run(threads=1))
     written = []
     write = importing.StoreWriter.write_shard
 
@@ -69,14 +70,14 @@ def test_an_interrupted_import_is_resumed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(importing.StoreWriter, "write_shard", fail)
     with pytest.raises(KeyboardInterrupt):
-        import_rows(files, tmp_path / "store", threads=1)
+        import_rows(files, tmp_path / "store", run=Run(threads=1))
     assert (tmp_path / "store" / "staged.npy").exists()
     with pytest.raises(InputError, match="unfinished"):
         Store.open(tmp_path / "store")
     with pytest.raises(InputError, match="seed = 0, and now it is 1"):
-        import_rows(files, tmp_path / "store", resume=True, seed=1)
+        import_rows(files, tmp_path / "store", run=Run(resume=True, seed=1))
     monkeypatch.setattr(importing.StoreWriter, "write_shard", write)
-    import_rows(files, tmp_path / "store", resume=True)
+    import_rows(files, tmp_path / "store", run=Run(resume=True))
     for path in (tmp_path / "whole").iterdir():
         assert (tmp_path / "store" / path.name).read_bytes() == path.read_bytes()
     assert len(list((tmp_path / "store").iterdir())) == len(list((tmp_path / "whole").iterdir()))
@@ -185,4 +186,4 @@ def test_an_exported_store_can_be_imported(tmp_path, kind):
     assert again.splits.tolist() == store.splits.tolist()
     with pytest.raises(InputError, match=r"rows\.npy exists"):
         export(tmp_path / "store", tmp_path / "out")
-    export(tmp_path / "store", tmp_path / "out", overwrite=True)
+    export(tmp_path / "store", tmp_path / "out", run=Run(overwrite=True))

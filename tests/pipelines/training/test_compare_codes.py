@@ -5,6 +5,7 @@ import json
 import pytest
 
 from myriad.errors import InputError
+from myriad.pipelines.run import Run
 from myriad.pipelines.training import compare_codes as work
 from myriad.pipelines.training.compare_codes import compare_codes
 from myriad.progress import Progress
@@ -35,7 +36,7 @@ def test_every_code_has_its_line(plain, tmp_path):
         codes=("pq", "bits", "scalar"),
         ratios=(4.0, 32.0),
         method=METHOD,
-        progress=notes,
+        run=Run(progress=notes),
     )
     lines = [(row.codes, row.asked) for row in found.rows]
     assert lines == [
@@ -72,18 +73,18 @@ def test_an_interrupted_comparison_resumes(plain, tmp_path, monkeypatch):
     monkeypatch.setattr(
         work, "_measure_one", lambda *a, **k: [measured.append(a[2:4]), real(*a, **k)][1]
     )
-    found = compare_codes(plain, tmp_path, **options, resume=True)
+    found = compare_codes(plain, tmp_path, **options, run=Run(resume=True))
     assert measured == [("bits", 64.0)]
     assert len(found.rows) == 3
     after = json.loads((tmp_path / "codes.json").read_text())["rows"]
     assert {key: after[key] for key in before} == before
     with pytest.raises(InputError, match="another store or method"):
-        compare_codes(plain, tmp_path, method=SGD(eta=0.5), resume=True)
+        compare_codes(plain, tmp_path, method=SGD(eta=0.5), run=Run(resume=True))
     (tmp_path / "codes.json").write_text(
         json.dumps({"key": work._key(work.Store.open(plain), METHOD), "rows": {"x": 1}})
     )
     with pytest.raises(InputError, match="damaged"):
-        compare_codes(plain, tmp_path, **options, resume=True)
+        compare_codes(plain, tmp_path, **options, run=Run(resume=True))
 
 
 def test_refuses_what_cannot_be_compared(plain, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from myriad.errors import InputError, WorkError
 from myriad.files import dump_json
 from myriad.models import load_model, read_source
+from myriad.pipelines.run import Run
 from myriad.pipelines.training import train as module
 from myriad.pipelines.training.compare import compare
 from myriad.pipelines.training.replacement import describe_method
@@ -24,8 +25,8 @@ METHOD = SGD(beta=1, eta=0.1, epochs=2)
 LASTING = ("model.safetensors", "config.json")
 
 
-def fit(data, out, method=METHOD, **options):
-    return train(data, out, method=method, threads=1, **options)
+def fit(data, out, method=METHOD, memory=None, **options):
+    return train(data, out, method=method, memory=memory, run=Run(threads=1, **options))
 
 
 def read_model(folder):
@@ -162,7 +163,7 @@ def test_a_model_of_other_images_is_kept(tmp_path, monkeypatch):
 
 
 def test_an_interrupted_replacement_of_a_comparison_is_completed(stores, tmp_path, monkeypatch):
-    out, options = tmp_path / "out", {"objectives": ["means", "ovr"], "epochs": 2, "threads": 1}
+    out, options = tmp_path / "out", {"objectives": ["means", "ovr"], "epochs": 2}
     compare(stores / "a.store", out, **options)
 
     def fail(*arguments, **options):
@@ -171,8 +172,8 @@ def test_an_interrupted_replacement_of_a_comparison_is_completed(stores, tmp_pat
     with monkeypatch.context() as patch:
         patch.setattr(module, "fit_store", fail)
         with pytest.raises(KeyboardInterrupt):
-            compare(stores / "b.store", out, overwrite=True, **options)
-    found = compare(stores / "b.store", out, resume=True, **options)
+            compare(stores / "b.store", out, run=Run(overwrite=True), **options)
+    found = compare(stores / "b.store", out, run=Run(resume=True), **options)
     assert [candidate.error for candidate in found.candidates] == [None, None]
     compare(stores / "b.store", tmp_path / "whole", **options)
     for name in ("means", "ovr"):
@@ -180,11 +181,11 @@ def test_an_interrupted_replacement_of_a_comparison_is_completed(stores, tmp_pat
 
 
 def test_a_comparison_reports_the_models_that_it_keeps(stores, tmp_path):
-    out, options = tmp_path / "out", {"objectives": ["ovr"], "threads": 1}
+    out, options = tmp_path / "out", {"objectives": ["ovr"]}
     first = compare(stores / "a.store", out, epochs=1, **options)
     model = read_model(out / "ovr")
-    compare(stores / "a.store", out, epochs=3, resume=True, **options)
+    compare(stores / "a.store", out, epochs=3, run=Run(resume=True), **options)
     assert read_model(out / "ovr") != model
-    again = compare(stores / "a.store", out, epochs=1, resume=True, **options)
+    again = compare(stores / "a.store", out, epochs=1, run=Run(resume=True), **options)
     assert again.candidates[0].settings == first.candidates[0].settings
     assert read_model(out / "ovr") == model

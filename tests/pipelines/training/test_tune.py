@@ -3,6 +3,7 @@
 import pytest
 
 from myriad.errors import InputError
+from myriad.pipelines.run import Run
 from myriad.pipelines.training import tune as module
 from myriad.pipelines.training.tune import tune
 from tests.pipelines.studying import make_store
@@ -17,7 +18,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tuned(store, tmp_path_factory):
-    return tune(store.path, tmp_path_factory.mktemp("tuned") / "out", threads=1, **FEW)
+    return tune(store.path, tmp_path_factory.mktemp("tuned") / "out", run=Run(threads=1), **FEW)
 
 
 def test_every_study_is_made(tuned):
@@ -53,7 +54,7 @@ def test_the_best_is_a_command(tuned):
 
 
 def test_a_joint_objective_has_no_beta(store, tmp_path):
-    found = tune(store.path, tmp_path / "out", objective="softmax", epochs=2, threads=1)
+    found = tune(store.path, tmp_path / "out", objective="softmax", epochs=2, run=Run(threads=1))
     grid = [trial.settings for trial in found.trials if trial.study == "grid"]
     assert len({settings["eta"] for settings in grid}) == len(grid) > 2
     assert all("beta" not in settings for settings in grid)
@@ -62,10 +63,10 @@ def test_a_joint_objective_has_no_beta(store, tmp_path):
 
 def test_a_step_too_large_is_a_line_with_its_reason(store, tmp_path):
     few = {"betas": ["all"], "etas": ["0.1", "10"], "lams": ["0.5"], "epochs": 2}
-    found = tune(store.path, tmp_path / "out", threads=1, **few)
+    found = tune(store.path, tmp_path / "out", run=Run(threads=1), **few)
     assert [trial.error for trial in found.trials if trial.study == "grid"] == [None, None]
     few["lams"] = ["1e9"]
-    found = tune(store.path, tmp_path / "again", threads=1, **few)
+    found = tune(store.path, tmp_path / "again", run=Run(threads=1), **few)
     failed = [trial for trial in found.trials if trial.error is not None]
     assert {trial.study for trial in failed} == {"lam", "lam, step shrinking"}
     assert "eta * lam" in failed[0].error
@@ -82,12 +83,12 @@ def test_what_is_finished_is_not_trained_again(store, tuned, tmp_path, monkeypat
 
     monkeypatch.setattr(module._Study, "_measure", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        tune(store.path, tmp_path / "out", threads=1, **FEW)
+        tune(store.path, tmp_path / "out", run=Run(threads=1), **FEW)
     made.clear()
     monkeypatch.setattr(
         module._Study, "_measure", lambda study, *rest: made.append(rest) or plain(study, *rest)
     )
-    again = tune(store.path, tmp_path / "out", threads=1, resume=True, **FEW)
+    again = tune(store.path, tmp_path / "out", run=Run(threads=1, resume=True), **FEW)
     assert len(made) == len(again.trials) - 3
     assert [{**vars(trial), "seconds": 0} for trial in again.trials] == [
         {**vars(trial), "seconds": 0} for trial in tuned.trials

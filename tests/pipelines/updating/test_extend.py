@@ -11,6 +11,7 @@ from myriad.errors import InputError
 from myriad.measures import LabelSets
 from myriad.models import MergedModel, calibrate_labels, load_model, save_model
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.run import Run
 from myriad.pipelines.training.train import read_evidence, train
 from myriad.pipelines.updating.extend import extend
 from myriad.pipelines.updating.relabelling import merge
@@ -92,7 +93,11 @@ def test_with_the_store_old_weights_stay_and_accuracy_is_near_that_from_scratch(
 def test_the_model_is_the_same_on_any_number_of_threads(here):
     for threads in (1, 2):
         extend(
-            here / "model", here / "new", here / f"t{threads}", old=[here / "old"], threads=threads
+            here / "model",
+            here / "new",
+            here / f"t{threads}",
+            old=[here / "old"],
+            run=Run(threads=threads),
         )
     arrays = [(here / name / "model.safetensors").read_bytes() for name in ("t1", "t2")]
     assert arrays[0] == arrays[1]
@@ -134,7 +139,7 @@ def test_a_space_of_more_features_than_covariances_can_have(tmp_path, update):
 
 def test_without_the_store_class_means_stand_for_old_rows(here, scratch):
     notes = []
-    found = extend(here / "model", here / "new", here / "alone", progress=Notes(notes))
+    found = extend(here / "model", here / "new", here / "alone", run=Run(progress=Notes(notes)))
     assert accuracy(here, here / "alone") > scratch - 8.0
     assert found.to_json()["old_rows"] == "model"
     assert any("--store" in note for note in notes)
@@ -150,7 +155,13 @@ def test_all_classes_are_updated_with_the_store(here, scratch):
 
 def test_new_images_of_old_classes_change_these_alone(here):
     notes = []
-    extend(here / "model", here / "mixed", here / "one", old=[here / "old"], progress=Notes(notes))
+    extend(
+        here / "model",
+        here / "mixed",
+        here / "one",
+        old=[here / "old"],
+        run=Run(progress=Notes(notes)),
+    )
     assert any("48 of the 72 rows are of classes that the model has" in note for note in notes)
     found = extend(here / "model", here / "mixed", here / "two", update=True)
     before, after = load_model(here / "model").model, load_model(here / "two").model
@@ -167,7 +178,7 @@ def test_new_images_of_old_classes_change_these_alone(here):
 
 def test_class_means_stand_for_classes_that_the_store_lacks(here, tmp_path):
     some, notes = write_store(tmp_path / "some", "abcd"), []
-    extend(here / "model", here / "new", tmp_path / "m", old=[some], progress=Notes(notes))
+    extend(here / "model", here / "new", tmp_path / "m", old=[some], run=Run(progress=Notes(notes)))
     assert any("4 old classes have no rows in --store" in note for note in notes)
     assert accuracy(here, tmp_path / "m") > 60.0
 
@@ -175,13 +186,13 @@ def test_class_means_stand_for_classes_that_the_store_lacks(here, tmp_path):
 def test_the_store_beside_the_model_is_recommended(here, tmp_path):
     notes = []
     shutil.copytree(here / "model", tmp_path / "model")
-    extend(tmp_path / "model", here / "new", tmp_path / "one", progress=Notes(notes))
+    extend(tmp_path / "model", here / "new", tmp_path / "one", run=Run(progress=Notes(notes)))
     assert notes[-1] == (
         "8 old classes have no rows: class means are used instead, with some loss of accuracy. "
         "Give them by --store if you have them."
     )
     shutil.copytree(here / "old", tmp_path / "model.store")
-    extend(tmp_path / "model", here / "new", tmp_path / "two", progress=Notes(notes))
+    extend(tmp_path / "model", here / "new", tmp_path / "two", run=Run(progress=Notes(notes)))
     assert notes[-1].endswith(f", add --store {tmp_path / 'model.store'}.")
 
 

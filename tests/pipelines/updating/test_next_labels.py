@@ -8,6 +8,7 @@ import pytest
 
 from myriad.errors import InputError
 from myriad.models import save_model
+from myriad.pipelines.run import Run
 from myriad.pipelines.updating.next_labels import COLUMNS, suggest_labels, write_suggestions
 from myriad.report.label_page import render_label_page
 from myriad.store import ArrayRows, Store
@@ -79,7 +80,7 @@ def test_labelled_rows_are_known(model, rows, tmp_path):
 
 
 def test_the_same_again(model, rows):
-    first, second = (suggest_labels(model, [str(rows)], 5, seed=4) for _ in range(2))
+    first, second = (suggest_labels(model, [str(rows)], 5, run=Run(seed=4)) for _ in range(2))
     assert first.images == second.images
 
 

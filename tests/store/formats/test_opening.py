@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from scipy.sparse import csr_matrix, save_npz
 from sklearn.datasets import load_svmlight_file
 
 from myriad.errors import InputError
@@ -122,6 +123,15 @@ def test_arrays_that_are_no_rows(tmp_path, rows, says):
     np.savez(tmp_path / "rows.npz", rows=rows, allow_pickle=True)
     with pytest.raises(InputError, match=r"rows\.npz"):
         open_row_files([tmp_path / "rows.npz"])
+
+
+def test_npz_without_rows_are_refused(tmp_path):
+    np.savez(tmp_path / "flat.npz", label=np.zeros(3))
+    with pytest.raises(InputError, match="no array of two dimensions"):
+        open_row_files([tmp_path / "flat.npz"])
+    save_npz(tmp_path / "sparse.npz", csr_matrix(np.eye(3)))
+    with pytest.raises(InputError, match="a sparse matrix of SciPy"):
+        open_row_files([tmp_path / "sparse.npz"])
 
 
 @pytest.mark.parametrize("name", ["rows.npy", "rows.npz", "rows.parquet"])

@@ -72,6 +72,19 @@ def test_classes_of_different_sizes_are_balanced():
     assert all(row.get("balanced") for row in fitted.table if row["objective"] != "plda")
 
 
+def test_classes_of_different_sizes_count_by_their_rows_on_request():
+    rows = make_rows(classes=3, counts=[200, 40, 10])
+    fitted = fit(rows, measure="samples")
+    assert fitted.settings["cross_validation"]["measure"] == "accuracy"
+    assert not any(row.get("balanced") for row in fitted.table)
+    assert "prior_weight" not in fitted.settings
+
+
+def test_classes_of_equal_sizes_count_alike_on_request():
+    fitted = fit(make_rows(), measure="classes")
+    assert fitted.settings["cross_validation"]["measure"] == "mean class accuracy"
+
+
 def test_more_features_than_rows_are_trained_in_their_span():
     rows = make_rows(n=40, dim=200)
     fitted = fit(rows)
@@ -194,3 +207,39 @@ def test_a_subsample_has_the_same_share_of_every_class(monkeypatch):
     drawn = subsampling.subsample(rows, 3, seed=0)
     assert np.bincount(rows.labels[drawn]).tolist() == [30, 20, 10]
     assert len(np.unique(drawn)) == 60
+
+
+def make_uneven_rows(seed=0):
+    """Return rows of features in several units, and one with a single huge value."""
+    rows = make_rows(seed=seed)
+    X = rows.read(np.arange(rows.n_rows)) * 10.0 ** np.linspace(-2, 2, rows.dim)
+    X[seed, 3] = 1e6
+    return ArrayRows(X.astype(np.float32), rows.labels)
+
+
+def test_features_of_several_units_are_scaled():
+    fitted = fit(make_uneven_rows())
+    assert accuracy(fitted.model, make_uneven_rows(seed=1)) > 0.75
+    assert fitted.choice.scaled
+    assert fitted.settings["scaled"] is True
+    again = Automatic().settled(fitted).fit(make_uneven_rows(), None, n_classes=4)
+    np.testing.assert_array_equal(again.model.weights, fitted.model.weights)
+    assert again.choice.scaled
+
+
+def test_uneven_features_stay_as_they_are_where_scaling_does_not_help():
+    rows = make_rows()
+    noise = 0.01 * np.random.default_rng(5).standard_normal((rows.n_rows, 12), np.float32)
+    X = np.concatenate([rows.read(np.arange(rows.n_rows)), noise], axis=1)
+    fitted = fit(ArrayRows(X, rows.labels))
+    assert not fitted.choice.scaled
+    assert "scaled" not in fitted.settings
+
+
+def test_scaling_is_resumed_to_the_same_model(tmp_path):
+    rows, path = make_uneven_rows(), tmp_path / "state"
+    whole = fit(rows)
+    for _ in range(2):
+        context = Context(checkpoint=Checkpoint(path, {}, every=0.0))
+        found = Automatic().fit(rows, None, n_classes=4, context=context)
+        np.testing.assert_array_equal(found.model.weights, whole.model.weights)

@@ -32,7 +32,7 @@ from myriad.checks.findings import (
 )
 from myriad.checks.quality import find_image_faults, group_image_faults
 from myriad.errors import InputError, WorkError
-from myriad.images import find_images
+from myriad.images import ImageList, find_images
 from myriad.pipelines.checking.image_scan import Scan, scan_images
 from myriad.pipelines.checking.labels import CheckedLabels, check_labels, find_label_faults
 from myriad.pipelines.checking.manifest_fixing import (
@@ -41,7 +41,8 @@ from myriad.pipelines.checking.manifest_fixing import (
     write_fixed,
 )
 from myriad.pipelines.outputs import check_file_output, locks_output, prepare_results
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Progress
 from myriad.signatures.registry import NETWORK, open_network
 from myriad.store import Rows, Store, is_store
 
@@ -168,10 +169,7 @@ def check(
     *,
     labels: bool = False,
     fix: Path | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    overwrite: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Checked:
     """Check images in any layout, or a store, and write the findings to the folder `out`.
 
@@ -188,64 +186,43 @@ def check(
     if fix is not None:
         if of_store:
             raise InputError(f"--fix writes a manifest of images, and {data} is a store.")
-        check_file_output(fix, option="--fix", overwrite=overwrite)
+        check_file_output(fix, option="--fix", overwrite=run.overwrite)
     images = None if of_store else find_images(data)
     if images is not None and fix is not None:
         check_fixable(images)
     if labels:
         require_checkable(Store.open(data).rows() if images is None else images)
-    prepare_results(out, (REPORT, LABELS), overwrite=overwrite, resume=False)
-    scan: Scan | None = None
-    rows: Rows
-    odd: dict[str, list[int]] = {}
-    usual: dict[str, int] = {}
-    facts: dict[str, Any] = {}
+    prepare_results(out, (REPORT, LABELS), overwrite=run.overwrite, resume=False)
     if images is None:
-        store = Store.open(data)
-        sample, rows = sample_store(store), store.rows()
-        pairs = find_equal(hash_rows(rows, progress))
-        pairs += _find_unique(pairs, rows, None, seed=seed, threads=threads, progress=progress)
+        contents = _read_store(Store.open(data), run)
     else:
-        for warning in images.warnings:
-            progress.note(warning)
-        signature = open_network(NETWORK if labels else SIGNATURE)
-        scan = scan_images(images, signature, threads=threads, progress=progress)
-        if not len(scan.images):
-            first = "{path} ({reason})".format(**scan.bad[0])
-            raise WorkError(f"None of the {len(scan.bad)} images can be read. The first: {first}.")
-        sample, rows = sample_images(scan), scan.rows
-        pairs = find_equal(scan.digests)
-        pairs += _find_unique(pairs, rows, scan, seed=seed, threads=threads, progress=progress)
-        faults = [find_image_faults(*one) for one in zip(scan.headers, scan.qualities, strict=True)]
-        odd, usual = group_image_faults(faults)
-        facts = describe_files(scan)
-    groups = group_duplicates(pairs, sample)
+        contents = _read_images(images, NETWORK if labels else SIGNATURE, run)
+    sample = contents.sample
+    groups = group_duplicates(contents.pairs, sample)
     alike = find_alike_names(sample.class_names)
     kept = np.ones(len(sample), bool)
-    if fix is not None and scan is not None:
-        kept = choose_kept(scan.images, pairs, groups)
+    if fix is not None and contents.scan is not None:
+        kept = choose_kept(contents.scan.images, contents.pairs, groups)
     checked = None
     if labels:
-        checked = check_labels(
-            rows, sample, groups, out / LABELS, kept, seed=seed, threads=threads, progress=progress
-        )
+        checked = check_labels(contents.rows, sample, groups, out / LABELS, kept, run)
     findings = [
         *find_bad(sample),
         *find_duplicate_faults(sample, groups),
         *find_class_faults(sample, alike),
         *find_label_faults(sample, checked),
-        *find_odd_images(odd, usual),
+        *find_odd_images(contents.odd, contents.usual),
     ]
-    if fix is not None and scan is not None:
-        write_fixed(scan.images, kept, groups, fix)
+    if fix is not None and contents.scan is not None:
+        write_fixed(contents.scan.images, kept, groups, fix)
     return Checked(
         data,
         sample,
         sorted(findings, key=lambda finding: not finding.serious),
-        pairs,
+        contents.pairs,
         groups,
-        odd,
-        facts,
+        contents.odd,
+        {} if contents.scan is None else describe_files(contents.scan),
         checked,
         out,
         time.perf_counter() - began,
@@ -253,6 +230,45 @@ def check(
         int(kept.sum()),
         alike,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Contents:
+    """Images or rows to check, and the copies among them.
+
+    Attributes
+    ----------
+    odd, usual : unusual images; see `group_image_faults`.
+    """
+
+    sample: Sample
+    rows: Rows
+    pairs: list[DuplicatePair]
+    scan: Scan | None = None
+    odd: dict[str, list[int]] = field(default_factory=dict)
+    usual: dict[str, int] = field(default_factory=dict)
+
+
+def _read_store(store: Store, run: Run) -> _Contents:
+    rows = store.rows()
+    pairs = find_equal(hash_rows(rows, run.progress))
+    return _Contents(sample_store(store), rows, pairs + _find_unique(pairs, rows, None, run))
+
+
+def _read_images(images: ImageList, network: str, run: Run) -> _Contents:
+    for warning in images.warnings:
+        run.progress.note(warning)
+    scan = scan_images(images, open_network(network), run)
+    if not len(scan.images):
+        first = "{path} ({reason})".format(**scan.bad[0])
+        raise WorkError(f"None of the {len(scan.bad)} images can be read. The first: {first}.")
+    pairs = find_equal(scan.digests)
+    pairs += _find_unique(pairs, scan.rows, scan, run)
+    faults = [
+        find_image_faults(header, quality)
+        for header, quality in zip(scan.headers, scan.qualities, strict=True)
+    ]
+    return _Contents(sample_images(scan), scan.rows, pairs, scan, *group_image_faults(faults))
 
 
 def sample_images(scan: Scan) -> Sample:
@@ -283,10 +299,7 @@ def _find_unique(
     equal: Sequence[DuplicatePair],
     rows: Rows,
     scan: Scan | None,
-    *,
-    seed: int,
-    threads: int | None,
-    progress: Progress,
+    run: Run,
 ) -> list[DuplicatePair]:
     """Return near duplicates among items that are not equal to an earlier one.
 
@@ -294,14 +307,16 @@ def _find_unique(
     """
     unique = np.setdiff1d(np.arange(rows.n_rows), [pair.second for pair in equal])
     some = rows.select(unique)
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
+    options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     if scan is None:
-        found = find_near_rows(some, **options)
+        pairs_of_unique = find_near_rows(some, **options)
     else:
-        found = find_near_images(some, scan.thumbnails[unique], scan.sizes[unique], **options)
+        pairs_of_unique = find_near_images(
+            some, scan.thumbnails[unique], scan.sizes[unique], **options
+        )
     pairs = [
         pair._replace(first=int(unique[pair.first]), second=int(unique[pair.second]))
-        for pair in found
+        for pair in pairs_of_unique
     ]
     # A mirror image with another label may be another class, as the letters p and q are.
     labels = rows.labels

@@ -17,7 +17,7 @@ from myriad.images import BadImage, ImageFiles, ImageList
 from myriad.images.facts import Header, Quality, measure_quality, read_header
 from myriad.pipelines.describing.image_rows import open_workers
 from myriad.pipelines.describing.image_tasks import Reading, map_images
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.signatures import Signature
 from myriad.store import ArrayRows
 
@@ -72,13 +72,7 @@ class Scan:
         return np.array(sizes, np.int64).reshape(-1, 2)
 
 
-def scan_images(
-    images: ImageList,
-    signature: Signature,
-    *,
-    threads: int | None = None,
-    progress: Progress = SILENT,
-) -> Scan:
+def scan_images(images: ImageList, signature: Signature, run: Run = DEFAULT_RUN) -> Scan:
     """Read and describe all images, in worker processes if they are many."""
     n = len(images)
     thumbnails = _allocate((n, THUMBNAIL_SIDE, THUMBNAIL_SIDE), np.uint8)
@@ -88,17 +82,17 @@ def scan_images(
     facts: list[tuple[bytes, Header, Quality]] = []
     work = _Scanning(_Describing(signature), colour=True, pixels=signature.pixels)
     with (
-        open_workers(threads, n) as executor,
-        progress.step("Reading images", n, "images") as advance,
+        open_workers(run, n) as executor,
+        run.progress.step("Reading images", n, "images") as advance,
     ):
-        for i, found in map_images(images, range(n), work, executor):
+        for i, scanned in map_images(images, range(n), work, executor):
             advance(1)
-            if isinstance(found, BadImage):
-                bad.append({"path": images.locate(i), "reason": found.reason})
+            if isinstance(scanned, BadImage):
+                bad.append({"path": images.locate(i), "reason": scanned.reason})
                 continue
             at = len(good)
-            thumbnails[at], rows[at] = found.thumbnail, found.row
-            facts.append((found.digest, found.header, found.quality))
+            thumbnails[at], rows[at] = scanned.thumbnail, scanned.row
+            facts.append((scanned.digest, scanned.header, scanned.quality))
             good.append(i)
     kept = images.select(np.array(good, np.int64))
     return Scan(

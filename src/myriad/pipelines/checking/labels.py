@@ -22,7 +22,7 @@ from myriad.checks.label_errors import (
 )
 from myriad.files import atomic_write
 from myriad.models import HeldScores
-from myriad.progress import Progress
+from myriad.pipelines.run import Run
 from myriad.store import ArrayRows, Rows, StoreRows
 from myriad.training import Automatic, Context, Fitted
 from myriad.training.calibrating import score_held
@@ -70,10 +70,7 @@ def check_labels(
     groups: Sequence[DuplicateGroup],
     file: Path,
     kept: NDArray[np.bool_],
-    *,
-    seed: int,
-    threads: int | None,
-    progress: Progress,
+    run: Run,
 ) -> CheckedLabels:
     """Rank the labels of all rows, and write those that may be wrong to a CSV file.
 
@@ -81,8 +78,8 @@ def check_labels(
     ----------
     kept : which rows may be listed; a fixed manifest lacks the others.
     """
-    method = Automatic(seed=seed, search="quick")
-    context = Context(threads=threads, progress=progress)
+    method = Automatic(seed=run.seed, search="quick")
+    context = Context(threads=run.threads, progress=run.progress)
     n_classes = len(sample.class_names)
     ranked, held = find_label_errors(
         method, group_rows(rows, groups), n_classes=n_classes, context=context
@@ -225,8 +222,10 @@ def list_suspects(
         parts.append((held, val.chosen[np.flatnonzero(val.labels >= 0)[: len(held)]]))
     if not parts:
         return []
-    found = [HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts]
-    ranked = rank_labels(HeldProbabilities.concatenate(found), len(store.class_names))
+    probabilities = [
+        HeldProbabilities.of(scores, numbers, calibration) for scores, numbers in parts
+    ]
+    ranked = rank_labels(HeldProbabilities.concatenate(probabilities), len(store.class_names))
     paths, names = store.paths, store.class_names
     # Rows of the same image, such as augmented ones, are listed once.
     listed: dict[Any, int] = {}

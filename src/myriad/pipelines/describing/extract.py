@@ -39,8 +39,9 @@ from myriad.pipelines.outputs import (
     store_beside,
     worker_files_beside,
 )
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.workers import open_shared_workers
-from myriad.progress import SILENT, Progress
+from myriad.progress import Progress
 from myriad.randomness import generator
 from myriad.serialisation import fingerprint
 from myriad.signatures import Signature
@@ -63,18 +64,14 @@ def extract(
     splits: tuple[str, ...] = ("train", "val", "test"),
     training: bool = False,
     corrections: Path | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    cluster: Any = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> WrittenStore:
     """Write the rows of the images in `data` to the store `out`, in random order.
 
     Images need labels only if a model will be trained.
 
-    Images are described in worker processes, as many as `threads`; one worker is this process.
+    Images are described in worker processes, as many as there are threads; one worker is this
+    process.
 
     The signature and the code are learned from training images; both are kept in the store. An
     interrupted run can be resumed: finished shards stay, and the result is the same.
@@ -86,18 +83,17 @@ def extract(
     splits : the splits of the images to extract.
     training : whether a model will be trained on the rows, so that there must be training images.
     corrections : CSV file of corrected labels; see `correct_images`.
-    cluster : the address of a Dask scheduler, or ``local:N``; workers must see images and store.
     """
-    began = time.perf_counter()
+    began, progress = time.perf_counter(), run.progress
     options = options or ExtractOptions()
     # Early, so that a wrong file is found before the work.
     first = options.choose(options.candidates[0]) if options.is_open else options
     opened = recipe or first.spec.open(first)
     with progress.step("Finding images") as advance:
-        found = find_images(data, every=options.every, several=options.several, labelled=training)
+        listed = find_images(data, every=options.every, several=options.several, labelled=training)
         if corrections is not None:
-            found = correct_images(found, corrections)
-        images = split_images(found, seed=seed) if found.class_names else found
+            listed = correct_images(listed, corrections)
+        images = split_images(listed, seed=run.seed) if listed.class_names else listed
         chosen = np.isin(images.splits, splits)
         images = images.select(chosen)
         advance(len(images))
@@ -107,23 +103,23 @@ def extract(
         require_classes(images, data)
     elif opened is None:
         require_training_images(images, data)
-    work = prepare_store(out, overwrite=overwrite, resume=resume)
+    work = prepare_store(out, overwrite=run.overwrite, resume=run.resume)
     bad = BadImages(len(images), options.max_bad)
     described = augment_images(images, options.added_views)
     compares = recipe is None and options.is_open and len(options.candidates) > 1
     with (
-        compiling_ahead(threads) if compares else nullcontext(),
-        open_workers(threads, len(described), cluster=cluster, progress=progress) as executor,
+        compiling_ahead(run.threads) if compares else nullcontext(),
+        open_workers(run, len(described)) as executor,
         open_cache(options.cache, progress, repeats=options.is_open) as cache,
     ):
         executor.require(images.root)
         with open_shared_workers(executor, worker_files_beside(work)) as workers:
-            context = LearningContext(seed, threads, workers, progress)
+            context = LearningContext(run.seed, run.threads, workers, progress)
             network = recipe
             if recipe is not None:
                 options = ExtractOptions(codes="none")
                 plan = {"signature": recipe.kind, "recipe": fingerprint(recipe)}
-                plan |= _plan_images(found, chosen, seed=seed)
+                plan |= _plan_images(listed, chosen, seed=run.seed)
             else:
                 before = read_plan(work) if is_store(work) else None
                 choice = choose_signature(
@@ -132,13 +128,13 @@ def extract(
                 options = choice.options
                 same = options.signature == first.signature
                 network = opened if same else options.spec.open(options)
-                plan = options.to_plan() | _plan_images(found, chosen, seed=seed)
+                plan = options.to_plan() | _plan_images(listed, chosen, seed=run.seed)
                 plan |= choice.to_plan()
                 if network is not None:
                     plan["network"] = fingerprint(network)
             learn = partial(_learn, images, options, executor, network, context, cache)
             writer, known = _begin(described, work, plan, learn)
-        _write_rows(described, writer, bad, executor, cache, known, seed=seed, progress=progress)
+        _write_rows(described, writer, bad, executor, cache, known, run)
     writer.finish()
     if bad.found:
         progress.note(bad.summarise())
@@ -228,20 +224,18 @@ def _write_rows(
     executor: Executor,
     cache: RowCache | None,
     known: dict[int, NDArray[np.uint8]],
-    *,
-    seed: int,
-    progress: Progress,
+    run: Run,
 ) -> None:
     """Describe all images that no shard holds yet, and write them shard by shard."""
     n_shards = writer.header.n_shards
-    order = generator(seed, "rows of the store").permutation(len(images))
+    order = generator(run.seed, "rows of the store").permutation(len(images))
     shards = np.array_split(order, n_shards)
     done = writer.done_shards()
     missing = {number: shards[number] for number in range(n_shards) if number not in done}
     for number in done:
         bad.found.extend(writer.read_bad(number))
     bad.check()
-    with progress.step("Describing images", len(images), "images") as advance:
+    with run.progress.step("Describing images", len(images), "images") as advance:
         advance(sum(len(shards[number]) for number in done))
         write_shards(images, missing, writer, executor, bad, advance, cache, known)
 
@@ -260,12 +254,7 @@ def open_source(
     *,
     store: Path | None,
     extracting: ExtractOptions | None,
-    seed: int,
-    threads: int | None,
-    cluster: Any,
-    overwrite: bool,
-    resume: bool,
-    progress: Progress,
+    run: Run,
 ) -> Store:
     """Return the store that `data` is, or one made of all its images.
 
@@ -275,16 +264,11 @@ def open_source(
     store : where rows made from images are written; None for a folder beside `out`.
     """
     if is_store(data):
-        return open_given_store(data, extracting, progress)
+        return open_given_store(data, extracting, run.progress)
     return extract(
         data,
         store or store_beside(out),
         options=extracting,
         training=True,
-        seed=seed,
-        threads=threads,
-        cluster=cluster,
-        overwrite=overwrite,
-        resume=resume,
-        progress=progress,
+        run=run,
     ).store

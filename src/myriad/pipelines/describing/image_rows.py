@@ -31,7 +31,8 @@ from myriad.parallel import (
 )
 from myriad.pipelines.describing.image_tasks import ImageSource, Reading, map_images
 from myriad.pipelines.describing.row_cache import CachedRows, RowCache, make_key
-from myriad.progress import SILENT, Advance, Progress
+from myriad.pipelines.run import Run
+from myriad.progress import Advance
 from myriad.serialisation import fingerprint
 from myriad.signatures import CombinedSignature, Signature
 
@@ -46,22 +47,16 @@ FEWEST = 128
 
 
 @contextmanager
-def open_workers(
-    threads: int | None,
-    n_images: int,
-    *,
-    cluster: Any = None,
-    progress: Progress = SILENT,
-) -> Iterator[Executor]:
+def open_workers(run: Run, n_images: int) -> Iterator[Executor]:
     """Yield an executor for images: a cluster; else processes if images are many, or threads.
 
     The results do not depend on the executor.
     """
-    if cluster is not None:
-        with open_cluster(cluster, progress=progress) as executor:
+    if run.cluster is not None:
+        with open_cluster(run.cluster, progress=run.progress) as executor:
             yield executor
         return
-    n = thread_count(threads)
+    n = thread_count(run.threads)
     n_processes = min(n, n_images // FEWEST)
     if n_processes > 1:
         with open_processes(n_processes, preload=[__name__]) as processes:

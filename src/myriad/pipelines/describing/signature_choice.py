@@ -100,17 +100,17 @@ def choose_signature(
     if rows.n_rows < TOO_FEW:
         why = f"{title}, as too few images can be read to compare"
         return _report_choice(options, candidates[0], why, context)
-    found = compare_signatures(signature, rows, candidates, context)
-    if not found:
+    compared = compare_signatures(signature, rows, candidates, context)
+    if not compared:
         why = f"{title}, as no class has images of two groups to compare by"
         return _report_choice(options, candidates[0], why, context)
-    word = choose_best(found)
-    listed = [f"{_title(c.word)} {c.accuracy:.1f} ± {c.error:.1f}" for c in found]
+    word = choose_best(compared)
+    listed = [f"{_title(c.word)} {c.accuracy:.1f} ± {c.error:.1f}" for c in compared]
     facts = {
         "images": rows.n_rows,
         "classes": len(np.unique(rows.labels)),
-        "measure": found[0].measure,
-        "candidates": [c.to_json() for c in found],
+        "measure": compared[0].measure,
+        "candidates": [c.to_json() for c in compared],
     }
     return _report_choice(options, word, f"{', '.join(listed)}: {_title(word)}", context, facts)
 

@@ -169,8 +169,8 @@ def find_confusions(scored: Scored, n_classes: int) -> list[Confusion]:
     rows, classes = scored.pairs()
     missed = scored.truths[rows] != scored.guesses[rows]
     rows, classes = rows[missed], classes[missed]
-    found = count_confusions(classes, scored.guesses[rows], n_classes=n_classes)
-    return [replace(confusion, row=int(rows[confusion.row])) for confusion in found]
+    confusions = count_confusions(classes, scored.guesses[rows], n_classes=n_classes)
+    return [replace(confusion, row=int(rows[confusion.row])) for confusion in confusions]
 
 
 def _classes(
@@ -282,9 +282,9 @@ def write_card(
     reads : what the model takes, "image" or "row".
     measured : what the accuracies were measured on.
     """
-    found = measures.to_json()
+    values = measures.to_json()
     numbers = {
-        key: "-" if found[key] is None else f"{found[key]:.1f}"
+        key: "-" if values[key] is None else f"{values[key]:.1f}"
         for key in ("top1", "top5", "class_top1", "class_top5")
     }
     lines = "\n".join(

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ from myriad.pipelines.evidence.labels import describe_labels
 from myriad.pipelines.outputs import store_beside
 from myriad.pipelines.predicting.decision_options import DecisionOptions, read_hierarchy
 from myriad.pipelines.predicting.scoring import Evaluator, StoreScoring
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Progress
 from myriad.store import Store, is_store
 from myriad.store.formats import FileRows, is_row_data
 
@@ -135,10 +136,8 @@ def evaluate(
     labels: Sequence[str] = (),
     column: str | None = None,
     deciding: DecisionOptions | None = None,
-    threads: int | None = None,
-    cluster: Any = None,
     several: SeveralLabels = ONE_LABEL,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Evaluated:
     """Measure the model in folder `model` on `data`: images in any layout, a store, or rows.
 
@@ -148,8 +147,8 @@ def evaluate(
     plain : whether a model of coded rows scores plain rows without encoding them.
     labels, column : where a file of rows has its labels and its rows; see `FileRows.open`.
     deciding : the options of decisions for each row.
-    cluster : where images are described and rows ranked, by scores alone; see `open_cluster`.
     several : how a manifest states several labels of an image.
+    run : its cluster describes images, or ranks rows, by scores alone.
     """
     began = time.perf_counter()
     folder = load_model(model)
@@ -162,10 +161,7 @@ def evaluate(
             deciding = replace(deciding, hierarchy=None)
     deciding.make_decider(folder)  # raises an error early for options that do not fit the model
     n_best = 0 if hierarchy is None else max(SIBLINGS_AT)
-    evaluator = Evaluator(folder, deciding, n_best, threads, progress)
-    truths: Truths
-    bad: list[dict[str, str]] = []
-    noun = "image"
+    evaluator = Evaluator(folder, deciding, n_best, run)
     of_rows = is_row_data(data) and not is_store(data)
     if (labels or column) and not of_rows:
         raise InputError(f"--labels and --rows are for files of rows, which {data} is not.")
@@ -173,44 +169,89 @@ def evaluate(
         raise InputError(
             f"--multi-label and --label-separator are for CSV manifests, which {data} is not."
         )
-    if of_rows and cluster is not None:
-        raise InputError(f"--cluster ranks images and stores: import {data} first.")
     if of_rows:
-        table, noun = FileRows.open([data], labels, column), "row"
-        split = choose_split(table.splits, split, data)
-        if split != "all":
-            table = table.select(np.flatnonzero(table.splits == split))
-        scored, truths = evaluator.score_rows(table, table.paths, str(data))
+        ranked = _rank_row_file(evaluator, data, split, labels, column)
     elif is_store(data):
-        store = Store.open(data)
-        noun = store.noun
-        split = choose_split(store.splits, split, data)
-        if split == "all" and "train" in store.split_names:
-            own = store.fingerprint in json.dumps(folder.trained_from)
-            which = "including those that the model was trained on" if own else "of any split"
-            progress.note(f"All rows are evaluated, {which}; see --split.")
-        remote = None if cluster is None else StoreScoring.of(model, store.path, split, plain=plain)
-        scored, truths = evaluator.score_store(store, split, cluster=cluster, scoring=remote)
+        ranked = _rank_store(evaluator, model, Store.open(data), split, plain=plain)
     else:
-        images = find_images(data, several=several)
-        split = choose_split(images.splits, split, data)
-        if split != "all":
-            images = images.select(images.splits == split)
-        _note_known(model, folder, images, progress)
-        scored, truths, bad = evaluator.score_images(images, max_bad=max_bad, cluster=cluster)
-    seconds = time.perf_counter() - began
-    n_classes = len(folder.class_names)
+        ranked = _rank_images(evaluator, model, data, split, several, max_bad)
+    scored, n_classes = ranked.scored, len(folder.class_names)
     measures = measure(
         scored.ranks,
-        truths,
+        ranked.truths,
         n_classes=n_classes,
-        bad=len(bad),
-        seconds=seconds,
+        bad=len(ranked.bad),
+        seconds=time.perf_counter() - began,
         precisions=scored.precisions,
     )
     siblings = None if hierarchy is None else measure_siblings(scored, hierarchy)
     names = () if hierarchy is None else ("label", *(level.name for level in hierarchy.levels))
-    return Evaluated(measures, scored, split, noun, bad, folder.class_names, siblings, names)
+    return Evaluated(
+        measures,
+        scored,
+        ranked.split,
+        ranked.noun,
+        ranked.bad,
+        folder.class_names,
+        siblings,
+        names,
+    )
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Ranked images or rows of a split; `truths` has numbers for unknown classes too."""
+
+    scored: Scored
+    truths: Truths
+    split: str
+    noun: str
+    bad: list[dict[str, str]] = field(default_factory=list)
+
+
+def _rank_row_file(
+    evaluator: Evaluator, data: Path, split: str | None, labels: Sequence[str], column: str | None
+) -> _Ranked:
+    if evaluator.run.cluster is not None:
+        raise InputError(f"--cluster ranks images and stores: import {data} first.")
+    table = FileRows.open([data], labels, column)
+    split = choose_split(table.splits, split, data)
+    if split != "all":
+        table = table.select(np.flatnonzero(table.splits == split))
+    scored, truths = evaluator.score_rows(table, table.paths, str(data))
+    return _Ranked(scored, truths, split, "row")
+
+
+def _rank_store(
+    evaluator: Evaluator, model: Path, store: Store, split: str | None, *, plain: bool
+) -> _Ranked:
+    split = choose_split(store.splits, split, store.path)
+    if split == "all" and "train" in store.split_names:
+        own = store.fingerprint in json.dumps(evaluator.folder.trained_from)
+        which = "including those that the model was trained on" if own else "of any split"
+        evaluator.run.progress.note(f"All rows are evaluated, {which}; see --split.")
+    remote = None
+    if evaluator.run.cluster is not None:
+        remote = StoreScoring.of(model, store.path, split, plain=plain)
+    scored, truths = evaluator.score_store(store, split, remote)
+    return _Ranked(scored, truths, split, store.noun)
+
+
+def _rank_images(
+    evaluator: Evaluator,
+    model: Path,
+    data: Path,
+    split: str | None,
+    several: SeveralLabels,
+    max_bad: float,
+) -> _Ranked:
+    images = find_images(data, several=several)
+    split = choose_split(images.splits, split, data)
+    if split != "all":
+        images = images.select(images.splits == split)
+    _note_known(model, evaluator.folder, images, evaluator.run.progress)
+    scored, truths, bad = evaluator.score_images(images, max_bad=max_bad)
+    return _Ranked(scored, truths, split, "image", bad)
 
 
 def measure_siblings(scored: Scored, hierarchy: Hierarchy) -> dict[int, float | None]:

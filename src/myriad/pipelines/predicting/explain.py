@@ -31,8 +31,8 @@ class Explained:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that ``explain`` prints."""
-        found = self.explanation.to_json()
-        return {"picture": str(self.picture), "path": str(self.image), **found}
+        explanation = self.explanation.to_json()
+        return {"picture": str(self.picture), "path": str(self.image), **explanation}
 
 
 class MistakeExplainer:

@@ -70,15 +70,15 @@ def _clean(value: Any) -> Any:
 def flatten_decision(prediction: dict[str, Any]) -> dict[str, Any]:
     """Return the decisions beyond ranked labels, as cells of a table by column."""
     names = ("unknown", "novelty")
-    found: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
+    line: dict[str, Any] = {name: prediction[name] for name in names if name in prediction}
     for name in ("assigned", "set"):
         if name in prediction:
-            found[name] = "|".join(prediction[name])
+            line[name] = "|".join(prediction[name])
     if "answer" in prediction:
         answer = prediction["answer"]
-        found |= {"answer": answer["label"], "answer_level": answer["level"]}
-        found["answer_probability"] = answer["probability"]
-    return found
+        line |= {"answer": answer["label"], "answer_level": answer["level"]}
+        line["answer_probability"] = answer["probability"]
+    return line
 
 
 def identify(model: Path) -> str:

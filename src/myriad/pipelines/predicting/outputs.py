@@ -12,7 +12,7 @@ from myriad.pipelines.outputs import EXISTS_HINT, check_file_output
 from myriad.pipelines.predicting.files import Journal, write_csv, write_parquet
 from myriad.pipelines.predicting.predict import Predicted, predict
 from myriad.pipelines.predicting.sorting import check_sorting, sort_images
-from myriad.progress import Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.store.formats import is_row_data
 
 
@@ -57,21 +57,18 @@ class PredictionOutputs:
         model: Path,
         inputs: Sequence[str],
         *,
-        overwrite: bool = False,
-        resume: bool = False,
-        progress: Progress,
+        run: Run = DEFAULT_RUN,
         **options: Any,
     ) -> Predicted:
         """Predict, and write the outputs; see `predict` for the options.
 
-        A run that is interrupted leaves a journal beside its first file, and `resume` continues
-        from there.
+        A run that is interrupted leaves a journal beside its first file, from which it resumes.
         """
-        self.check(inputs, overwrite=overwrite, resume=resume)
-        journal = Journal(self.csv or self.parquet, resume=resume)
+        self.check(inputs, overwrite=run.overwrite, resume=run.resume)
+        journal = Journal(self.csv or self.parquet, resume=run.resume)
         done = False
         try:
-            predicted = predict(model, inputs, journal=journal, progress=progress, **options)
+            predicted = predict(model, inputs, journal=journal, run=run, **options)
             if self.csv is not None:
                 write_csv(predicted.predictions, self.csv)
             if self.parquet is not None:
@@ -86,5 +83,5 @@ class PredictionOutputs:
             journal.close(done=done)
         for path in (self.csv, self.parquet, self.sort_into):
             if path is not None:
-                progress.note(f"Predictions written to {path}.")
+                run.progress.note(f"Predictions written to {path}.")
         return predicted

@@ -20,7 +20,8 @@ from myriad.pipelines.describing.image_rows import describe_images, open_workers
 from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.pipelines.predicting.files import Journal, identify
 from myriad.pipelines.predicting.scoring import BATCH
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Progress
 from myriad.store.formats import RowFile, is_row_data, open_row_files
 
 BLOCK = 1024
@@ -47,12 +48,12 @@ class Predicted:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON object that ``predict`` prints."""
-        found: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "predictions": self.predictions,
             "bad": self.bad,
             "seconds": round(self.seconds, 3),
         }
-        return found if self.sorted is None else found | {"sorted": self.sorted}
+        return answer if self.sorted is None else answer | {"sorted": self.sorted}
 
 
 def predict(
@@ -63,8 +64,7 @@ def predict(
     deciding: DecisionOptions | None = None,
     every: float | None = None,
     journal: Journal | None = None,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Predicted:
     """Rank the `k` best labels of every image among the inputs: files, folders, lists of files.
 
@@ -88,7 +88,7 @@ def predict(
             raise InputError(
                 f"{other} is not a file of rows, but other inputs are: give either images or rows."
             )
-        ranked = rank_rows(decider, [Path(word) for word in inputs], k, progress)
+        ranked = rank_rows(decider, [Path(word) for word in inputs], k, run.progress)
         seconds = time.perf_counter() - began
         return Predicted(ranked, [], folder.class_names, seconds, noun="row")
     signature = signature_of(folder)
@@ -98,8 +98,8 @@ def predict(
     paths = [path for path in dict.fromkeys(listed) if path not in journal.entries]
     files = ImageFiles(Path(), paths)
     with (
-        progress.step("Predicting", len(listed), "images") as advance,
-        open_workers(threads, len(paths)) as executor,
+        run.progress.step("Predicting", len(listed), "images") as advance,
+        open_workers(run, len(paths)) as executor,
     ):
         advance(len(listed) - len(paths))
         described = describe_images(files, range(len(paths)), signature, executor)
@@ -112,9 +112,9 @@ def predict(
                 if isinstance(row, BadImage)
             )
             advance(len(batch))
-    found = [journal.entries[path] for path in listed]
-    predictions = [entry for entry in found if "reason" not in entry]
-    bad = [entry for entry in found if "reason" in entry]
+    entries = [journal.entries[path] for path in listed]
+    predictions = [entry for entry in entries if "reason" not in entry]
+    bad = [entry for entry in entries if "reason" in entry]
     if not predictions:
         journal.close(done=True)  # nothing in it is worth resuming
         first = "{path} ({reason})".format(**bad[0])
@@ -134,8 +134,8 @@ def rank_rows(
         for file in files:
             first = 0
             for X in file.checked_blocks(BLOCK):
-                found = decider.describe(decider.decide(X, k))
-                for i, decision in enumerate(found):
+                decisions = decider.describe(decider.decide(X, k))
+                for i, decision in enumerate(decisions):
                     predictions.append({"path": file.locate(first + i), **decision})
                 first += len(X)
                 advance(len(X))
@@ -156,5 +156,5 @@ def _rank(
     """Return the decision for each path and row, as plain JSON."""
     if not rows:
         return []
-    found = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
-    return [{"path": path, **decision} for (path, _), decision in zip(rows, found, strict=True)]
+    decisions = decider.describe(decider.decide(np.stack([row for _, row in rows]), k))
+    return [{"path": path, **decision} for (path, _), decision in zip(rows, decisions, strict=True)]

@@ -37,7 +37,8 @@ from myriad.pipelines.describing.image_rows import (
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.pipelines.predicting.label_precision import ImageScores, find_precisions
-from myriad.progress import SILENT, Advance, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Advance
 from myriad.serialisation import fingerprint
 from myriad.store import Rows, Store, StoreRows, state_of
 from myriad.store.manifest import STORE
@@ -57,24 +58,18 @@ class Evaluator:
     folder : the model.
     deciding : the options of decisions; None to rank classes by their scores.
     n_best : how many of the best classes of each image or row are kept.
-    threads : number of threads; None for one per core.
+    run : its cluster describes images and ranks the rows of stores.
     """
 
     folder: ModelFolder
     deciding: DecisionOptions | None = None
     n_best: int = 0
-    threads: int | None = None
-    progress: Progress = SILENT
+    run: Run = DEFAULT_RUN
 
     def score_images(
-        self, images: ImageList, *, max_bad: float, cluster: Any = None
+        self, images: ImageList, *, max_bad: float
     ) -> tuple[Scored, Truths, list[dict[str, str]]]:
-        """Describe and rank images; return them, their true classes by number, and the bad ones.
-
-        Parameters
-        ----------
-        cluster : where images are described; see `open_cluster`.
-        """
+        """Describe and rank images; return them, their true classes by number, and the bad ones."""
         signature = signature_of(self.folder)
         bad = BadImages(len(images), max_bad)
         known, truths = match_truths(images.class_names, self.folder.class_names, images)
@@ -86,9 +81,7 @@ class Evaluator:
             return select_truths(known, np.array(indices, np.int64))
 
         def rows(advance: Advance) -> Iterator[tuple[NDArray[np.float32], Truths]]:
-            with open_workers(
-                self.threads, len(images), cluster=cluster, progress=self.progress
-            ) as executor:
+            with open_workers(self.run, len(images)) as executor:
                 executor.require(images.root)
                 described = describe_images(images, range(len(images)), signature, executor)
                 good = keep_good(described, images, bad, advance)
@@ -97,7 +90,7 @@ class Evaluator:
                     kept.extend(numbers)
                     yield np.stack(found), known_of(list(numbers))
 
-        with self.progress.step("Scoring images", len(images), "images") as advance:
+        with self.run.progress.step("Scoring images", len(images), "images") as advance:
             results = self._evaluate(rows(advance), scores)
         scored = gather_scored(known_of(kept), results, [images.locate(i) for i in kept])
         if scores is not None and scored.sets is not None:
@@ -108,16 +101,14 @@ class Evaluator:
         self,
         store: Store,
         split: str,
-        *,
-        cluster: Any = None,
         scoring: StoreScoring | None = None,
     ) -> tuple[Scored, Truths]:
         """Rank the rows of a store; return them and their true classes by number.
 
         Parameters
         ----------
-        cluster, scoring : workers, and what they do, if they are to rank: by scores alone, and
-            they keep the best class.
+        scoring : what the workers of a cluster do, if they are to rank: by scores alone, and they
+            keep the best class.
         """
         matched = replace(self, folder=match_store(self.folder, store))
         rows = store.rows(None if split == "all" else split)
@@ -125,11 +116,11 @@ class Evaluator:
             return matched.score_rows(rows, rows.paths, str(store.path))
         known, truths = match_truths(rows.class_names, self.folder.class_names, rows)
         with (
-            open_cluster(cluster, progress=self.progress) as executor,
-            self.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+            open_cluster(self.run.cluster, progress=self.run.progress) as executor,
+            self.run.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
         ):
-            found = rank_store(scoring, known, block_size(rows.dim), executor, advance)
-        results = dict(zip(("ranks", "guesses"), found, strict=True))
+            ranked = rank_store(scoring, known, block_size(rows.dim), executor, advance)
+        results = dict(zip(("ranks", "guesses"), ranked, strict=True))
         return matched._add_precisions(gather_scored(known, results, rows.paths), rows), truths
 
     def score_rows(self, rows: Rows, paths: list[str], name: str) -> tuple[Scored, Truths]:
@@ -147,8 +138,8 @@ class Evaluator:
                 yield block.X, select_truths(known, block.index)
 
         with (
-            self.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
-            thread_executor(self.threads),
+            self.run.progress.step("Scoring rows", rows.n_rows, "rows") as advance,
+            thread_executor(self.run.threads),
         ):
             results = self._evaluate(batches(advance))
         return self._add_precisions(gather_scored(known, results, paths), rows), truths
@@ -176,10 +167,10 @@ class Evaluator:
         """Return scored rows with average precisions, if rows have several labels."""
         if scored.sets is None:
             return scored
-        model, block = self.folder.model, block_size(rows.dim)
-        with thread_executor(self.threads):
-            found = find_precisions(model, rows, scored.sets, block=block, progress=self.progress)
-        return replace(scored, precisions=found)
+        model, block, progress = self.folder.model, block_size(rows.dim), self.run.progress
+        with thread_executor(self.run.threads):
+            precisions = find_precisions(model, rows, scored.sets, block=block, progress=progress)
+        return replace(scored, precisions=precisions)
 
 
 def match_store(folder: ModelFolder, store: Store) -> ModelFolder:
@@ -326,9 +317,9 @@ def rank_store(
 
     executor.require(scoring.model[0], scoring.store[0] / STORE)
     results = [(np.zeros(0, np.int32), np.zeros(0, np.int32))]
-    for found in executor.map(scoring, cut()):
-        advance(len(found[0]))
-        results.append(found)
+    for part in executor.map(scoring, cut()):
+        advance(len(part[0]))
+        results.append(part)
     ranks, guesses = zip(*results, strict=True)
     return np.concatenate(ranks), np.concatenate(guesses)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from myriad.arrays import Float
 from myriad.codes import Code, CodeOptions, Source
 from myriad.errors import InputError
-from myriad.parallel import Executor, LearningContext, map_ordered, thread_count, thread_executor
+from myriad.parallel import LearningContext, map_ordered, thread_count, thread_executor
 from myriad.pipelines.describing.code_learning import CODE_BYTES, learn_code, measure_information
 from myriad.pipelines.describing.extract import count_shards
 from myriad.pipelines.outputs import (
@@ -26,8 +26,8 @@ from myriad.pipelines.outputs import (
     replace_store,
     worker_files_beside,
 )
-from myriad.pipelines.workers import open_executor, open_shared_workers
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.pipelines.workers import connected, open_shared_workers
 from myriad.store import (
     Store,
     StoreWriter,
@@ -73,22 +73,13 @@ def compress(
     out: Path,
     *,
     options: CodeOptions | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    cluster: Any = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Compressed:
     """Encode the rows of the store `data` into the store `out`, in the same order.
 
     The code is learned from training rows, or from all if there is no split ``train``. It is kept
     in the store with the recipe of the source. An interrupted run can be resumed to the same bytes.
     Bits can be shortened to fewer of the same bits; any other coded store is refused.
-
-    Parameters
-    ----------
-    cluster : see `open_cluster`; workers must see both stores.
     """
     began = time.perf_counter()
     options = options or CodeOptions()
@@ -96,19 +87,19 @@ def compress(
     if out.resolve() == data.resolve():
         raise InputError(f"--out {out} is the store itself: name another folder.")
     shorter = _check_source(source, options)
-    work = prepare_store(out, overwrite=overwrite, resume=resume)
+    work = prepare_store(out, overwrite=run.overwrite, resume=run.resume)
     plan = {
         **options.to_plan(),
-        "seed": seed,
+        "seed": run.seed,
         "source": source.fingerprint,
         "validation": source.plan.get("validation"),
     }
-    with open_executor(cluster, progress=progress) as executor:
+    with connected(run) as run:
         if is_store(work):
             writer = Store.resume(work, plan=plan)
         else:
-            with open_shared_workers(executor, worker_files_beside(work)) as workers:
-                context = LearningContext(seed, threads, workers, progress)
+            with open_shared_workers(run.cluster, worker_files_beside(work)) as workers:
+                context = LearningContext(run.seed, run.threads, workers, run.progress)
                 code = shorter or _learn(source, options, context)
             writer = Store.create(
                 work,
@@ -121,7 +112,7 @@ def compress(
                 several=source.sets is not None,
                 grouped=source.groups is not None,
             )
-        _write_codes(source, writer, threads=threads, executor=executor, progress=progress)
+        _write_codes(source, writer, run)
     writer.finish()
     replace_store(work, out)
     store = Store.open(out)
@@ -160,27 +151,24 @@ def _learn(store: Store, options: CodeOptions, context: LearningContext) -> Code
 def _write_codes(
     source: Store,
     writer: StoreWriter,
-    *,
-    threads: int | None,
-    executor: Executor | None,
-    progress: Progress,
+    run: Run,
 ) -> None:
     """Encode all rows that no shard holds yet, and write them shard by shard."""
     bounds = np.linspace(0, source.n_rows, writer.header.n_shards + 1).astype(int).tolist()
     done = writer.done_shards()
     jobs = [(number, *some) for number, some in enumerate(pairwise(bounds)) if number not in done]
-    with progress.step("Encoding rows", source.n_rows, "rows") as advance:
+    with run.progress.step("Encoding rows", source.n_rows, "rows") as advance:
         advance(source.n_rows - sum(last - first for _, first, last in jobs))
-        if executor is not None:
-            executor.require(source.path / STORE, writer.path)
+        if run.cluster is not None:
+            run.cluster.require(source.path / STORE, writer.path)
             coding = ShardCoding(source.path.absolute(), writer.path.absolute())
-            for n_rows in executor.map(coding, jobs):
+            for n_rows in run.cluster.map(coding, jobs):
                 advance(n_rows)
             return
-        with thread_executor(threads) as executor_threads:
+        with thread_executor(run.threads) as executor_threads:
 
             def encode(blocks: Iterable[Range]) -> Iterator[NDArray[np.uint8]]:
-                ahead = 2 * thread_count(threads)
+                ahead = 2 * thread_count(run.threads)
                 work = partial(encode_block, source, writer)
                 for codes in map_ordered(work, blocks, executor_threads, ahead=ahead):
                     advance(len(codes))

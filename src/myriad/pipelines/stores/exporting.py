@@ -30,8 +30,8 @@ from myriad.pipelines.outputs import (
     locks_output,
     refuse_input,
 )
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.stores.importing import write_header
-from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
 from myriad.store.writing import reporting_write_errors
@@ -66,8 +66,7 @@ def export(
     *,
     k: int | None = None,
     weights: str | None = None,
-    overwrite: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Exported:
     """Export a store to ``rows.npy`` and ``rows.parquet`` in the folder `out`, a model to the file.
 
@@ -80,20 +79,18 @@ def export(
         for option, value in (("--top", k), ("--weights", weights)):
             if value is not None:
                 raise InputError(f"{option} is for models; {source} is a store.")
-        return export_store(source, out, overwrite=overwrite, progress=progress)
+        return export_store(source, out, run)
     if is_model(source):
         if weights is None:
-            return export_model(source, out, k=k, overwrite=overwrite)
+            return export_model(source, out, k, run)
         if k is not None:
             raise InputError("--top is for an ONNX file, --weights for a model folder.")
-        return export_rounded(source, out, weights=weights, overwrite=overwrite)
+        return export_rounded(source, out, weights, run)
     raise InputError(f"{source} is neither a store nor a model folder.")
 
 
 @locks_output()
-def export_store(
-    source: Path, out: Path, *, overwrite: bool = False, progress: Progress = SILENT
-) -> Exported:
+def export_store(source: Path, out: Path, run: Run = DEFAULT_RUN) -> Exported:
     """Write the decoded rows of a store to .npy, and label, path and split of each to Parquet."""
     began = time.perf_counter()
     store = Store.open(source)
@@ -103,13 +100,13 @@ def export_store(
     files = [out / ROWS, out / TABLE]
     if out.is_dir():
         for path in files:
-            check_file_output(path, option="--out", overwrite=overwrite)
+            check_file_output(path, option="--out", overwrite=run.overwrite)
     dtype = "float16" if store.dtype == "float16" else "float32"
     with reporting_write_errors(out, resumable=False):
         out.mkdir(parents=True, exist_ok=True)
         with (
             atomic_writes(*files) as (row_file, table_file),
-            progress.step("Exporting rows", rows.n_rows, "rows") as advance,
+            run.progress.step("Exporting rows", rows.n_rows, "rows") as advance,
         ):
             with row_file.open("wb") as stream:
                 write_header(stream, (rows.n_rows, rows.dim), dtype)
@@ -152,14 +149,12 @@ def _readable(path: str) -> str:
 
 
 @locks_output(is_file=True)
-def export_model(
-    source: Path, out: Path, *, k: int | None = None, overwrite: bool = False
-) -> Exported:
+def export_model(source: Path, out: Path, k: int | None = None, run: Run = DEFAULT_RUN) -> Exported:
     """Write a model as an ONNX graph from rows, or the input of its network, to scores."""
     began = time.perf_counter()
     if k is not None and k < 1:
         raise InputError(f"--top must be at least 1, not {k}.")
-    check_file_output(out, option="--out", overwrite=overwrite)
+    check_file_output(out, option="--out", overwrite=run.overwrite)
     folder = load_model(source)
     graph = build_onnx(folder, k)
     with reporting_write_errors(out, resumable=False), atomic_write(out) as beside:
@@ -169,7 +164,7 @@ def export_model(
 
 
 @locks_output()
-def export_rounded(source: Path, out: Path, *, weights: str, overwrite: bool = False) -> Exported:
+def export_rounded(source: Path, out: Path, weights: str, run: Run = DEFAULT_RUN) -> Exported:
     """Write a model folder with the weights of a model in float16 or int8.
 
     Card, calibration, held-out scores and pictures are those of the model; its report is not
@@ -182,7 +177,7 @@ def export_rounded(source: Path, out: Path, *, weights: str, overwrite: bool = F
             + did_you_mean(weights, LARGEST)
         )
     refuse_input(out, option="--out", inputs=[source])
-    check_model_output(out, overwrite=overwrite, resume=False)
+    check_model_output(out, overwrite=run.overwrite, resume=False)
     folder = load_model(source)
     model = round_model(folder.model, weights)
     card = source / CARD

@@ -18,7 +18,8 @@ from myriad.files import atomic_write
 from myriad.images import fill_splits
 from myriad.parallel import map_ordered, thread_executor
 from myriad.pipelines.outputs import WrittenStore, locks_output, prepare_store, replace_store
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
+from myriad.progress import Progress
 from myriad.store import Store, StoreWriter, is_store, shard_rows
 from myriad.store.formats import (
     Labelled,
@@ -62,36 +63,39 @@ def import_rows(
     out: Path,
     *,
     options: ImportOptions | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> WrittenStore:
     """Write the rows of files to the store `out`; the validation split is drawn as for images.
 
     Rows are streamed, never all in memory. An interrupted run can be resumed.
     """
-    began = time.perf_counter()
+    began, progress = time.perf_counter(), run.progress
     options = options or ImportOptions()
     with progress.step("Reading labels") as advance:
         files = open_row_files(paths, options.rows)
-        found = read_labels(files, options.labels)
-        advance(len(found.labels))
+        labelled = read_labels(files, options.labels)
+        advance(len(labelled.labels))
     splits, warnings = fill_splits(
-        found.splits, found.labels, found.groups, found.class_names, seed=seed, noun="row"
+        labelled.splits,
+        labelled.labels,
+        labelled.groups,
+        labelled.class_names,
+        seed=run.seed,
+        noun="row",
     )
     for warning in warnings:
         progress.note(warning)
     if options.in_place:
         _check_in_place(files)
-    work = prepare_store(out, overwrite=overwrite, resume=resume)
-    rows = _Rows(files, replace(found, splits=splits))
-    writer = _begin(work, rows, _plan(files, found, options, seed=seed), in_place=options.in_place)
+    work = prepare_store(out, overwrite=run.overwrite, resume=run.resume)
+    rows = _Rows(files, replace(labelled, splits=splits))
+    writer = _begin(
+        work, rows, _plan(files, labelled, options, seed=run.seed), in_place=options.in_place
+    )
     if options.in_place:
         _refer(rows, writer, progress)
     else:
-        _copy(rows, writer, seed=seed, threads=threads, progress=progress)
+        _copy(rows, writer, run)
     writer.finish()
     replace_store(work, out)
     return WrittenStore(Store.open(out), time.perf_counter() - began)
@@ -210,17 +214,15 @@ def _stream_names(rows: _Rows) -> Iterator[bytes]:
         yield from (encode_path(name) for name in rows.name(some))
 
 
-def _copy(
-    rows: _Rows, writer: StoreWriter, *, seed: int, threads: int | None, progress: Progress
-) -> None:
+def _copy(rows: _Rows, writer: StoreWriter, run: Run) -> None:
     """Write all shards that are missing, their rows in an order drawn over all files."""
     n_shards = writer.header.n_shards
     done = writer.done_shards()
     missing = [number for number in range(n_shards) if number not in done]
     staged = writer.path / STAGED
     if missing:
-        _stage(rows, staged, progress)
-    shards = np.array_split(_draw_order(rows, seed), n_shards)
+        _stage(rows, staged, run.progress)
+    shards = np.array_split(_draw_order(rows, run.seed), n_shards)
 
     def write(number: int) -> int:
         chosen = shards[number]
@@ -235,8 +237,8 @@ def _copy(
         return len(chosen)
 
     with (
-        progress.step("Importing rows", rows.n_rows, "rows") as advance,
-        thread_executor(threads) as executor,
+        run.progress.step("Importing rows", rows.n_rows, "rows") as advance,
+        thread_executor(run.threads) as executor,
     ):
         advance(sum(len(shards[number]) for number in done))
         for count in map_ordered(write, missing, executor, ahead=AHEAD):

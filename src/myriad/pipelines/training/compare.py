@@ -14,16 +14,15 @@ import numpy as np
 from myriad.errors import InputError, MyriadError, WorkError
 from myriad.measures import Measures
 from myriad.models import is_model
-from myriad.parallel import Executor
 from myriad.pipelines.describing.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.evaluate import evaluate
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.training.fitting import check_rows
 from myriad.pipelines.training.replacement import describe_source, is_trained_from
 from myriad.pipelines.training.train import train
 from myriad.pipelines.training.trial_log import Record, TrialLog, check_trial_log
-from myriad.pipelines.workers import open_executor
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.workers import connected
 from myriad.randomness import generator
 from myriad.store import ArrayRows, Store
 from myriad.training import METHODS, Method, make_method
@@ -120,12 +119,7 @@ def compare(
     epochs: int | None = None,
     store: Path | None = None,
     extracting: ExtractOptions | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    cluster: Any = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Compared:
     """Train every objective on `data` and measure it; the models are kept in the folder `out`.
 
@@ -136,47 +130,33 @@ def compare(
     ----------
     objectives : their names; by default all.
     epochs : maximum number of epochs, for objectives that have this option.
-    cluster : see `open_cluster`; workers must see data, store and the folder `out`.
     """
     began = time.perf_counter()
-    methods = make_methods(objectives, epochs=epochs, seed=seed)
-    check_trial_log(out, LEDGER, overwrite=overwrite, resume=resume)
-    with open_executor(cluster, progress=progress) as executor:
-        rows = open_source(
-            data,
-            out,
-            store=store,
-            extracting=extracting,
-            seed=seed,
-            threads=threads,
-            cluster=executor,
-            overwrite=overwrite,
-            resume=resume,
-            progress=progress,
-        )
-        check_rows(rows.rows("train"), rows, progress)
-        trial_log = TrialLog(out / LEDGER, {"store": rows.fingerprint, "seed": seed}, resume=resume)
-        found = []
+    methods = make_methods(objectives, epochs=epochs, seed=run.seed)
+    check_trial_log(out, LEDGER, overwrite=run.overwrite, resume=run.resume)
+    with connected(run) as run:
+        rows = open_source(data, out, store=store, extracting=extracting, run=run)
+        check_rows(rows.rows("train"), rows, run.progress)
+        key = {"store": rows.fingerprint, "seed": run.seed}
+        trial_log = TrialLog(out / LEDGER, key, resume=run.resume)
+        candidates = []
         for number, (objective, method) in enumerate(methods.items(), start=1):
             name, folder = f"{objective} {method!r}", out / objective.replace(":", "-")
             kept = trial_log.find(name)
             whole = is_model(folder) and is_trained_from(folder, describe_source(rows, method))
             if kept is not None and whole:
-                found.append(Candidate.from_record(objective, kept))
+                candidates.append(Candidate.from_record(objective, kept))
                 continue
             compile_kernels(method)
-            progress.note(f"Objective {number} of {len(methods)}: {objective}.")
-            candidate = replace(
-                _train(rows, folder, method, threads, executor, resume, progress),
-                objective=objective,
-            )
+            run.progress.note(f"Objective {number} of {len(methods)}: {objective}.")
+            candidate = replace(_train(rows, folder, method, run), objective=objective)
             if candidate.error is None:
                 trial_log.keep(name, asdict(candidate))
-            found.append(candidate)
-    if all(candidate.error is not None for candidate in found):
-        raise WorkError(f"No objective could be trained. {found[0].error}")
-    found.sort(key=lambda candidate: candidate.score, reverse=True)
-    return Compared(rows, found, time.perf_counter() - began)
+            candidates.append(candidate)
+    if all(candidate.error is not None for candidate in candidates):
+        raise WorkError(f"No objective could be trained. {candidates[0].error}")
+    candidates.sort(key=lambda candidate: candidate.score, reverse=True)
+    return Compared(rows, candidates, time.perf_counter() - began)
 
 
 def make_methods(
@@ -220,31 +200,18 @@ def _train(
     rows: Store,
     out: Path,
     method: Method,
-    threads: int | None,
-    executor: Executor | None,
-    resume: bool,
-    progress: Progress,
+    run: Run,
 ) -> Candidate:
     try:
-        trained = train(
-            rows.path,
-            out,
-            method=method,
-            threads=threads,
-            cluster=executor,
-            overwrite=True,  # the trial log records which models these are
-            resume=resume,
-            progress=progress,
-        )
+        # Overwritten, since the trial log records which models are finished.
+        trained = train(rows.path, out, method=method, run=replace(run, overwrite=True))
     except (WorkError, InputError, MemoryError) as error:
         reason = "There is not enough memory." if isinstance(error, MemoryError) else str(error)
-        progress.note(f"{method.objective} failed: {reason}")
+        run.progress.note(f"{method.objective} failed: {reason}")
         return Candidate(method.objective, error=reason)
     test: Accuracies | None = None
     if "test" in rows.split_names:
-        tested = evaluate(
-            out, rows.path, split="test", threads=threads, cluster=executor, progress=progress
-        )
+        tested = evaluate(out, rows.path, split="test", run=run)
         test = _pick(tested.measures)
     return Candidate(
         method.objective,
@@ -263,8 +230,8 @@ def _train(
 
 
 def _pick(measures: Measures) -> Accuracies:
-    found = measures.to_json()
-    return {name: found[name] for name in ("n", *ACCURACIES, "accuracy_at")}
+    values = measures.to_json()
+    return {name: values[name] for name in ("n", *ACCURACIES, "accuracy_at")}
 
 
 def _read_accuracies(record: Record) -> Accuracies:

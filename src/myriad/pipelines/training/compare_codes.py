@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,15 @@ from myriad.errors import InputError
 from myriad.files import read_json, write_json
 from myriad.measures import Measures, measure
 from myriad.models import ModelFolder, make_plain
-from myriad.parallel import Executor
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.scoring import Evaluator
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.stores.compress import compress
 from myriad.pipelines.training.compare import compile_kernels
 from myriad.pipelines.training.fitting import fit_store
-from myriad.pipelines.workers import open_executor, open_training_workers
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.workers import connected, open_context
 from myriad.store import Store
-from myriad.training import SGD, Context, Method
+from myriad.training import SGD, Method
 
 RATIOS = (32.0, 64.0, 128.0, 256.0)
 RESULTS = "codes.json"
@@ -93,10 +92,7 @@ def compare_codes(
     codes: Sequence[str] | None = None,
     ratios: Sequence[float] = RATIOS,
     method: Method | None = None,
-    threads: int | None = None,
-    cluster: Any = None,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> ComparedCodes:
     """Encode the store `data` with every code, train on each, and measure accuracy and time.
 
@@ -107,7 +103,6 @@ def compare_codes(
     ----------
     work : a folder for coded rows, each removed once it is evaluated, and for the results so far.
     codes : names in `myriad.codes.CODES`; None for those that are compared by default.
-    cluster : where rows are coded and trained on; see `open_cluster`.
     """
     began = time.perf_counter()
     method = method or SGD()
@@ -118,16 +113,15 @@ def compare_codes(
         )
     split = _choose_split(source)
     words = parse_codes("all") if codes is None else [find_code(name).word for name in codes]
-    done = _read_done(work, source, method, resume=resume)
+    done = _read_done(work, source, method, resume=run.resume)
     compile_kernels(method)
     rows = []
     asked = [("none", 1.0), *((name, ratio) for name in words for ratio in ratios)]
-    with open_executor(cluster, progress=progress) as executor:
-        common: dict[str, Any] = {"executor": executor, "threads": threads, "progress": progress}
+    with connected(run) as run:
         for name, ratio in asked:
             key = f"{name} {ratio:g}"
             if key not in done:
-                row = _measure_one(source, work, name, ratio, method, split, **common)
+                row = _measure_one(source, work, name, ratio, method, split, run)
                 if row is None:
                     continue
                 done[key] = asdict(row)
@@ -203,40 +197,28 @@ def _measure_one(
     ratio: float,
     method: Method,
     split: str,
-    *,
-    executor: Executor | None,
-    threads: int | None,
-    progress: Progress,
+    run: Run,
 ) -> CodeRow | None:
     """Return the line of one code; None where it cannot reach the ratio."""
-    common: dict[str, Any] = {"threads": threads, "progress": progress}
     store, error, seconds_coding = source, None, 0.0
     folder = work / f"{name}-{ratio:g}.store"
     if name != "none" or ratio > 1:
         try:
             options = CodeOptions(name, ratio)
-            made = compress(
-                source.path,
-                folder,
-                options=options,
-                seed=method.seed,
-                cluster=executor,
-                overwrite=True,
-                **common,
-            )
+            coding = replace(run, seed=method.seed, overwrite=True, resume=False)
+            made = compress(source.path, folder, options=options, run=coding)
         except InputError as refusal:
-            progress.note(f"{name} at ratio {ratio:g} is left out: {refusal}")
+            run.progress.note(f"{name} at ratio {ratio:g} is left out: {refusal}")
             return None
         store, error, seconds_coding = made.store, made.error, made.seconds
     began = time.perf_counter()
-    with open_training_workers(executor, work / "pieces", memory=None, threads=threads) as workers:
-        context = Context(threads=threads, progress=progress, workers=workers)
+    with open_context(run, work / "pieces") as context:
         fitted, _, validation = fit_store(store, method, context)
     seconds_training = time.perf_counter() - began
-    found = validation
+    measures = validation
     if split != "val":
         model = ModelFolder(make_plain(fitted.model, store.code), store.class_names, None, {})
-        found = _measure_split(model, store, split, **common)
+        measures = _measure_split(model, store, split, run)
     if store is not source:
         shutil.rmtree(folder)
     return CodeRow(
@@ -247,20 +229,18 @@ def _measure_one(
         error,
         round(seconds_coding, 3),
         round(seconds_training, 3),
-        round(found.seconds, 3),
+        round(measures.seconds, 3),
         split,
-        found.n,
-        found.at(1),
-        found.at(5),
-        found.to_json()["class_top1"],
+        measures.n,
+        measures.at(1),
+        measures.at(5),
+        measures.to_json()["class_top1"],
     )
 
 
-def _measure_split(
-    folder: ModelFolder, store: Store, split: str, *, threads: int | None, progress: Progress
-) -> Measures:
+def _measure_split(folder: ModelFolder, store: Store, split: str, run: Run) -> Measures:
     began = time.perf_counter()
-    evaluator = Evaluator(folder, threads=threads, progress=progress)
+    evaluator = Evaluator(folder, run=run)
     scored, truths = evaluator.score_store(store, split)
     return measure(
         scored.ranks,

@@ -15,6 +15,7 @@ from myriad.pipelines.checking.labels import list_suspects
 from myriad.pipelines.evidence.documentation import Scored
 from myriad.pipelines.predicting.decision_options import DecisionOptions
 from myriad.pipelines.predicting.scoring import Evaluator
+from myriad.pipelines.run import Run
 from myriad.pipelines.workers import note_unused
 from myriad.progress import Progress
 from myriad.store import Rows, Store, check_scale
@@ -63,7 +64,9 @@ def fit_store(
     folder = ModelFolder(
         plain, store.class_names, None, {}, label_calibration=fitted.label_calibration
     )
-    evaluator = Evaluator(folder, DecisionOptions(), threads=context.threads, progress=progress)
+    evaluator = Evaluator(
+        folder, DecisionOptions(), run=Run(threads=context.threads, progress=progress)
+    )
     scored, truths = evaluator.score_store(store, "val")
     validation = measure(
         scored.ranks,

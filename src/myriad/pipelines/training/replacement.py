@@ -57,22 +57,22 @@ def describe_source(store: Store, method: Method) -> dict[str, Any]:
 
 def is_trained_from(model: Path, source: dict[str, Any]) -> bool:
     """Return whether a finished model was trained from this source; true if it is not recorded."""
-    found = read_source(model) if (model / CONFIG).is_file() else None
-    return found is None or found == source
+    earlier = read_source(model) if (model / CONFIG).is_file() else None
+    return earlier is None or earlier == source
 
 
 def check_finished(model: Path, source: dict[str, Any]) -> None:
     """Raise `InputError` if a folder holds a finished model of another source."""
     if not (model / CONFIG).is_file():
         return
-    found = read_source(model)
-    if found is None:
+    earlier = read_source(model)
+    if earlier is None:
         raise InputError(
             f"{model} holds a finished model of an earlier version, which does not say what it "
             f"was trained from. {REFUSED}"
         )
-    if found != source:
-        alike = found.get("store") == source["store"]
+    if earlier != source:
+        alike = earlier.get("store") == source["store"]
         what = "with other settings" if alike else "on other data"
         raise InputError(f"{model} holds a finished model that was trained {what}. {REFUSED}")
 

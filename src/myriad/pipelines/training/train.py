@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,13 @@ from myriad.pipelines.outputs import (
     store_beside,
     training_beside,
 )
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.training.fitting import fit_store
 from myriad.pipelines.training.replacement import Replacement, describe_source
-from myriad.pipelines.workers import check_memory, open_executor, open_training_workers
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.workers import check_memory, connected, open_context
 from myriad.serialisation import size_of
 from myriad.store import Store, is_store
-from myriad.training import Automatic, Context, Fitted, Method
+from myriad.training import Automatic, Fitted, Method
 
 EVIDENCE = "evidence.json"
 """File in the model folder with the data of the report."""
@@ -89,12 +89,8 @@ def train(
     extracting: ExtractOptions | None = None,
     method: Method | None = None,
     corrections: Path | None = None,
-    threads: int | None = None,
-    cluster: Any = None,
     memory: int | None = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Trained:
     """Train a model on `data`, images in any layout or a store, and save it in the folder `out`.
 
@@ -105,34 +101,37 @@ def train(
     Parameters
     ----------
     corrections : a CSV file with the right labels of some images, as ``check --labels`` writes it.
-    cluster : see `open_cluster`; workers must see data, store and the folder of the model.
     memory : bytes that training may take; larger weights are trained one class shard at a time.
+    run : its seed is replaced by that of `method`.
     """
     began = time.perf_counter()
     asked = method or Automatic()
     check_memory(memory)
     method = asked if memory is None else asked.with_memory(memory // 2)
-    rows = open_given_store(data, extracting, progress) if is_store(data) else None
+    run = replace(run, seed=method.seed)
+    rows = open_given_store(data, extracting, run.progress) if is_store(data) else None
     if rows is not None and corrections is not None:
-        if cluster is not None or memory is not None:
+        if run.cluster is not None or memory is not None:
             raise InputError(
                 "--corrections of a store cannot be combined with --cluster or --memory, whose "
                 "workers read the labels of the store. Correct the images instead."
             )
         rows = correct_store(rows, corrections)
     store = None if rows is not None else store or store_beside(out)
-    check_model_output(out, overwrite=overwrite, resume=resume, store=store)
+    check_model_output(out, overwrite=run.overwrite, resume=run.resume, store=store)
     state = training_beside(out)
-    replacement = Replacement(out, state, rows or data, asked, overwrite=overwrite, resume=resume)
+    replacement = Replacement(
+        out, state, rows or data, asked, overwrite=run.overwrite, resume=run.resume
+    )
     if rows is not None:
         replacement.check(rows)
-    elif store is not None and resume:
+    elif store is not None and run.resume:
         replacement.check_store(store)
-    if not resume:
+    if not run.resume:
         shutil.rmtree(state, ignore_errors=True)
     automatic = store is not None and method.objective == "auto"
-    ahead = compiling_ahead(threads) if automatic else nullcontext()
-    with ahead, replacement.marked(), open_executor(cluster, progress=progress) as executor:
+    ahead = compiling_ahead(run.threads) if automatic else nullcontext()
+    with ahead, replacement.marked(), connected(run) as run:
         if store is not None:
             rows = extract(
                 data,
@@ -141,22 +140,14 @@ def train(
                 splits=("train", "val"),
                 training=True,
                 corrections=corrections,
-                seed=method.seed,
-                threads=threads,
-                cluster=executor,
-                overwrite=overwrite,
-                resume=resume,
-                progress=progress,
+                run=run,
             ).store
             replacement.check(rows)
         assert rows is not None
         out.mkdir(parents=True, exist_ok=True)  # an error here comes before the training
         wait_for_kernels()
         training = time.perf_counter()
-        with open_training_workers(
-            executor, state / "pieces", memory=memory, threads=threads
-        ) as workers:
-            context = Context(threads=threads, progress=progress, workers=workers)
+        with open_context(run, state / "pieces", memory=memory) as context:
             fitted, scored, validation = fit_store(rows, method, context, state=state)
     seconds_training = time.perf_counter() - training
     settings = {
@@ -167,20 +158,11 @@ def train(
         **describe_parts(fitted.model, rows),
     }
     evidence = _gather(rows, fitted, scored, validation, settings, title=out.name, data=data)
-    source = describe_source(rows, asked)
-    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=threads)
-    _save(out, rows, fitted, validation, settings, evidence, source, pictures)
+    trained = Trained(out, rows, fitted, validation, settings, evidence, 0.0, seconds_training)
+    pictures = None if rows.recipe is None else gather_pictures(evidence, threads=run.threads)
+    _save(trained, describe_source(rows, asked), pictures)
     shutil.rmtree(state, ignore_errors=True)
-    return Trained(
-        out,
-        rows,
-        fitted,
-        validation,
-        settings,
-        evidence,
-        time.perf_counter() - began,
-        seconds_training,
-    )
+    return replace(trained, seconds=time.perf_counter() - began)
 
 
 def correct_store(store: Store, path: Path) -> Store:
@@ -195,9 +177,9 @@ def describe_signature(store: Store) -> dict[str, Any]:
     """Return which signature the rows of a store have and how it was chosen, plain JSON."""
     if store.recipe is None:
         return {}
-    found = {"signature": str(store.plan.get("signature", store.recipe.kind))}
+    facts = {"signature": str(store.plan.get("signature", store.recipe.kind))}
     choice = store.plan.get("choice")
-    return found | ({"signature_choice": choice} if isinstance(choice, dict) else {})
+    return facts | ({"signature_choice": choice} if isinstance(choice, dict) else {})
 
 
 def describe_extraction(store: Store) -> dict[str, Any]:
@@ -261,41 +243,32 @@ def sample_paths(labels: NDArray[np.int32], paths: list[str]) -> dict[int, str]:
     return samples
 
 
-def _save(
-    out: Path,
-    store: Store,
-    fitted: Fitted,
-    validation: Measures,
-    settings: dict[str, Any],
-    evidence: dict[str, Any],
-    source: dict[str, Any],
-    pictures: ClassPictures | None,
-) -> None:
+def _save(trained: Trained, source: dict[str, Any], pictures: ClassPictures | None) -> None:
+    """Write the model folder; `source` states what the model was trained from."""
+    out, store, fitted = trained.model, trained.store, trained.fitted
     facts = {
         "training rows": int(np.isin(store.splits, store.trained_splits).sum()),
         "signature": store.recipe.kind if store.recipe else "none: ready-made rows",
         "features": store.dim,
         "epochs trained": fitted.epochs,
-        **settings,
+        **trained.settings,
     }
-    plain = make_plain(fitted.model, store.code)
-    settings = settings | {"epochs": fitted.epochs}
     contents = ModelFolder(
-        plain,
+        make_plain(fitted.model, store.code),
         store.class_names,
         store.recipe,
-        settings,
+        trained.settings | {"epochs": fitted.epochs},
         source,
         fitted.calibration,
         fitted.label_calibration,
     )
     name, noun = out.name or out.resolve().name, store.noun
-    card = write_card(name, validation, facts, reads=noun, measured=f"validation {noun}s")
+    measured = f"validation {noun}s"
     save_model(
         out,
         contents,
-        card=card,
-        texts={EVIDENCE: dump_json(evidence)},
+        card=write_card(name, trained.validation, facts, reads=noun, measured=measured),
+        texts={EVIDENCE: dump_json(trained.evidence)},
         held_scores=fitted.held_scores,
         pictures=pictures,
     )

@@ -33,8 +33,8 @@ class TrialLog:
 
     def find(self, name: str) -> Record | None:
         """Return a finished trial, or None."""
-        found = self._finished.get(name)
-        return None if found is None else Record(found, self.path)
+        finished = self._finished.get(name)
+        return None if finished is None else Record(finished, self.path)
 
     def keep(self, name: str, trial: Mapping[str, Any]) -> None:
         """Add a finished trial and write the file."""

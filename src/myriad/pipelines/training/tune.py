@@ -14,11 +14,11 @@ from myriad.models import ModelFolder
 from myriad.pipelines.describing.extract import ExtractOptions, open_source
 from myriad.pipelines.outputs import locks_output
 from myriad.pipelines.predicting.scoring import Evaluator
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.training.fitting import check_rows
 from myriad.pipelines.training.trial_log import TrialLog, check_trial_log
 from myriad.pipelines.training.trials import SWEPT, Trial, Tuned
-from myriad.pipelines.workers import note_unused, open_executor, open_training_workers
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.workers import connected, note_unused, open_context
 from myriad.store import Store
 from myriad.training import METHODS, Context, Method, make_method
 
@@ -43,12 +43,7 @@ def tune(
     epochs: int = EPOCHS,
     store: Path | None = None,
     extracting: ExtractOptions | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    cluster: Any = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Tuned:
     """Train an objective with many settings and measure each on validation rows.
 
@@ -56,47 +51,28 @@ def tune(
     `eta` until it stops by itself [GP, Figure 1]; values not stated are those of the search. Then,
     with the best of these, three kinds of regularisation are trained for all `epochs` [GP,
     Figure 2]: none, with a fixed learning rate; `lam`, with a fixed and with a decaying one.
-
-    Parameters
-    ----------
-    cluster : see `open_cluster`; workers must see data, store and the folder `out`.
     """
     began = time.perf_counter()
     stated = {"beta": betas, "eta": etas, "lam": lams}
-    check_stated(objective, stated, epochs=epochs, seed=seed)
-    check_trial_log(out, LEDGER, overwrite=overwrite, resume=resume)
-    with (
-        open_executor(cluster, progress=progress) as executor,
-        open_training_workers(executor, out / "pieces", memory=None, threads=threads) as workers,
-    ):
-        rows = open_source(
-            data,
-            out,
-            store=store,
-            extracting=extracting,
-            seed=seed,
-            threads=threads,
-            cluster=executor,
-            overwrite=overwrite,
-            resume=resume,
-            progress=progress,
-        )
-        check_rows(rows.rows("train"), rows, progress)
+    check_stated(objective, stated, epochs=epochs, seed=run.seed)
+    check_trial_log(out, LEDGER, overwrite=run.overwrite, resume=run.resume)
+    with connected(run) as run, open_context(run, out / "pieces") as context:
+        rows = open_source(data, out, store=store, extracting=extracting, run=run)
+        check_rows(rows.rows("train"), rows, run.progress)
         if "val" not in rows.split_names:
             raise InputError(
                 f"{rows.path} has no validation rows, which are needed to compare settings."
             )
-        key = {"store": rows.fingerprint, "seed": seed, "objective": objective}
-        trial_log = TrialLog(out / LEDGER, key, resume=resume)
-        context = Context(threads=threads, progress=progress, workers=workers)
-        study = _Study(rows, objective, epochs, seed, trial_log, context)
+        key = {"store": rows.fingerprint, "seed": run.seed, "objective": objective}
+        trial_log = TrialLog(out / LEDGER, key, resume=run.resume)
+        study = _Study(rows, objective, epochs, run.seed, trial_log, context)
         study.search()
         study.train_grid(stated)
         study.train_regularised(stated["lam"])
     trials = study.trials
     if all(trial.error is not None for trial in trials):
         raise WorkError(f"No setting could be trained. {trials[0].error}")
-    return Tuned(rows, objective, seed, trials, time.perf_counter() - began)
+    return Tuned(rows, objective, run.seed, trials, time.perf_counter() - began)
 
 
 def check_stated(
@@ -206,7 +182,7 @@ class _Study:
         )
         seconds = time.perf_counter() - began
         folder = ModelFolder(fitted.model, rows.class_names, None, {})
-        evaluator = Evaluator(folder, threads=context.threads, progress=context.progress)
+        evaluator = Evaluator(folder, run=Run(threads=context.threads, progress=context.progress))
         scored, truths = evaluator.score_store(rows, "val")
         measures = measure(scored.ranks, truths, n_classes=n_classes)
         return Trial(
@@ -229,14 +205,14 @@ class _Study:
     def _fixed_settings(self) -> Words:
         """Return the settings that the search found, without those that are varied."""
         tried = (*SWEPT, "schedule", "epochs")
-        found = self.trials[0].settings
-        return {name: found[name] for name in found if name not in tried}
+        settings = self.trials[0].settings
+        return {name: settings[name] for name in settings if name not in tried}
 
     def _values(self, name: str) -> list[Any]:
         """Return the values of a setting that the search tried or found, sorted."""
-        found = [trial for trial in self.trials if trial.error is None]
-        tried = [row[name] for trial in found for row in trial.search if name in row]
-        tried += [trial.settings[name] for trial in found if trial.settings.get(name) is not None]
+        trained = [trial for trial in self.trials if trial.error is None]
+        tried = [row[name] for trial in trained for row in trial.search if name in row]
+        tried += [trial.settings[name] for trial in trained if trial.settings.get(name) is not None]
         return sorted(dict.fromkeys(tried), key=lambda value: (isinstance(value, str), value))
 
     def _lams(self, eta: Any) -> list[float]:

@@ -36,6 +36,7 @@ from myriad.pipelines.evidence.documentation import (
 )
 from myriad.pipelines.outputs import check_model_output, locks_output, refuse_input, store_beside
 from myriad.pipelines.predicting.scoring import match_store
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.training.train import EVIDENCE, sample_paths
 from myriad.pipelines.updating.extension_training import (
     ExtensionResult,
@@ -43,7 +44,6 @@ from myriad.pipelines.updating.extension_training import (
     find_present,
     require_novelty,
 )
-from myriad.progress import SILENT, Progress
 from myriad.serialisation import size_of
 from myriad.signatures import name_samples
 from myriad.store import Store, is_store
@@ -108,11 +108,7 @@ def extend(
     *,
     old: Sequence[Path] = (),
     update: bool = False,
-    seed: int = 0,
-    threads: int | None = None,
-    overwrite: bool = False,
-    resume: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Extended:
     """Train the classes of `data` that a model lacks beside its own, and save the whole in `out`.
 
@@ -134,7 +130,7 @@ def extend(
         raise InputError(f"{model} is a multi-label model, to which no classes can be added.")
     rows_path = None if is_store(data) else store_beside(out)
     refuse_input(out, option="--out", inputs=[model])
-    check_model_output(out, overwrite=overwrite, resume=resume, store=rows_path)
+    check_model_output(out, overwrite=run.overwrite, resume=run.resume, store=rows_path)
     stores = [Store.open(path) for path in old]
     for one in stores:
         match_store(folder, one)  # before images are described
@@ -155,17 +151,13 @@ def extend(
             rows_path,
             recipe=folder.recipe,
             splits=("train", "val"),
-            seed=seed,
-            threads=threads,
-            overwrite=overwrite,
-            resume=resume,
-            progress=progress,
+            run=run,
         ).store
     task = ExtensionTask.of(
-        folder, model, store, stores, update=update, seed=seed, progress=progress
+        folder, model, store, stores, update=update, seed=run.seed, progress=run.progress
     )
     training = time.perf_counter()
-    context = Context(threads=threads, progress=progress, products=RowProducts())
+    context = Context(threads=run.threads, progress=run.progress, products=RowProducts())
     found = task.train(context)
     seconds_training = time.perf_counter() - training
     names = task.class_names
@@ -178,7 +170,7 @@ def extend(
     pictures = None
     if folder.recipe is not None:
         before = load_pictures(model, folder.class_names)
-        fresh = gather_pictures(evidence, threads=threads)
+        fresh = gather_pictures(evidence, threads=run.threads)
         pictures = ClassPictures.of(
             [
                 before.read(c) if before and c < len(folder.class_names) else fresh.read(c)

@@ -22,6 +22,7 @@ from myriad.parallel import thread_executor
 from myriad.pipelines.describing.image_rows import describe_images, open_workers, signature_of
 from myriad.pipelines.predicting.predict import BLOCK, check_features
 from myriad.pipelines.predicting.scoring import BATCH
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.pipelines.updating.extension_training import find_novelty
 from myriad.pipelines.updating.known_rows import read_known
 from myriad.pipelines.updating.label_choice import (
@@ -31,7 +32,7 @@ from myriad.pipelines.updating.label_choice import (
     choose_rows,
     spread_rows,
 )
-from myriad.progress import SILENT, Advance, Progress
+from myriad.progress import Advance, Progress
 from myriad.randomness import generator
 from myriad.store import Store
 from myriad.store.formats import is_row_data, open_row_files
@@ -81,9 +82,7 @@ def suggest_labels(
     *,
     labelled: Sequence[Path] = (),
     every: float | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Suggested:
     """Return up to `n` of the images among the inputs to label next; see `label_choice`.
 
@@ -99,10 +98,11 @@ def suggest_labels(
         raise InputError(f"--next must be at least 1, not {n}.")
     folder = load_model(model)
     decider = make_decider(folder)
-    pool = Pool(seed)
+    progress, pool = run.progress, Pool(run.seed)
     bad: list[Any] = []
     parts = [
-        read_labelled(folder, Store.open(path), seed=seed, progress=progress) for path in labelled
+        read_labelled(folder, Store.open(path), seed=run.seed, progress=progress)
+        for path in labelled
     ]
     means = None if parts else find_means(folder)
     if not parts and means is None:
@@ -130,7 +130,7 @@ def suggest_labels(
     else:
         paths = list(dict.fromkeys(str(path) for path in list_inputs(list(inputs), every=every)))
         with progress.step("Predicting", len(paths), "images") as advance:
-            for some, rows in _describe(paths, folder, bad, threads, advance):
+            for some, rows in _describe(paths, folder, bad, run, advance):
                 pool.add(some, decider, rows)
     if pool.considered == 0:
         first_bad = "{path} ({reason})".format(**bad[0]) if bad else "none was given"
@@ -163,12 +163,12 @@ def _describe(
     paths: list[str],
     folder: ModelFolder,
     bad: list[dict[str, str]],
-    threads: int | None,
+    run: Run,
     advance: Advance,
 ) -> Iterator[tuple[list[str], Float]]:
     """Yield the paths and rows of some images at a time; bad ones are added to `bad`."""
     files, signature = ImageFiles(Path(), paths), signature_of(folder)
-    with open_workers(threads, len(paths)) as executor:
+    with open_workers(run, len(paths)) as executor:
         described = describe_images(files, range(len(paths)), signature, executor)
         while batch := list(islice(described, BATCH)):
             good = [(paths[i], row) for i, row in batch if not isinstance(row, BadImage)]

@@ -29,7 +29,7 @@ from myriad.models.calibration.novelty import Novelty
 from myriad.models.class_weights import find_classes
 from myriad.pipelines.evidence.documentation import write_card
 from myriad.pipelines.outputs import check_model_output, locks_output, refuse_input
-from myriad.progress import SILENT, Progress
+from myriad.pipelines.run import DEFAULT_RUN, Run
 from myriad.signatures import name_samples
 
 
@@ -68,8 +68,7 @@ def forget(
     labels: Sequence[str],
     out: Path,
     *,
-    overwrite: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Relabelled:
     """Save a model without some of its classes; the weights of the others do not change."""
     folder = load_model(model)
@@ -85,7 +84,7 @@ def forget(
     numbers[kept] = np.arange(len(kept))
     names = [folder.class_names[c] for c in kept]
     change = {"forgotten_classes": len(labels)}  # their names are forgotten too
-    calibration = _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    calibration = _save(folder, model, out, numbers, names, change, run)
     return Relabelled(out, model, names, list(labels), None, calibration)
 
 
@@ -96,8 +95,7 @@ def merge(
     into: str,
     out: Path,
     *,
-    overwrite: bool = False,
-    progress: Progress = SILENT,
+    run: Run = DEFAULT_RUN,
 ) -> Relabelled:
     """Save a model in which some labels are one; its score is the highest of theirs.
 
@@ -124,7 +122,7 @@ def merge(
     numbers[merged] = numbers[merged[0]]
     names = [into if c == merged[0] else folder.class_names[c] for c in others]
     change = {"merged": list(labels), "into": into}
-    calibration = _save(folder, model, out, numbers, names, change, overwrite=overwrite)
+    calibration = _save(folder, model, out, numbers, names, change, run)
     return Relabelled(out, model, names, list(labels), into, calibration)
 
 
@@ -135,12 +133,11 @@ def _save(
     numbers: Ints,
     names: list[str],
     change: dict[str, Any],
-    *,
-    overwrite: bool,
+    run: Run,
 ) -> Calibration | LabelCalibration | None:
     """Save a model whose classes have other numbers; see `Model.relabelled`."""
     refuse_input(out, option="--out", inputs=[model])
-    check_model_output(out, overwrite=overwrite, resume=False)
+    check_model_output(out, overwrite=run.overwrite, resume=False)
     changed = folder.model.relabelled(numbers)
     held = load_held_scores(model, len(folder.class_names))
     held, calibration = _calibrate(folder, held, numbers, len(names))

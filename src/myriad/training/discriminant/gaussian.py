@@ -112,8 +112,8 @@ class DiscriminantSpace:
 
     def transform(self, X: Float) -> Float:
         """Return an array of rows in the space."""
-        found: Float = X @ self.projection - self.offset
-        return found
+        projected: Float = X @ self.projection - self.offset
+        return projected
 
     def expand(self, model: Model) -> LinearModel:
         """Return a linear model of projected rows as a model of the rows themselves."""

@@ -349,15 +349,15 @@ class WsabieMethod(GradientMethod, CentringMethod):
 
     def settled(self, fitted: Fitted) -> Self:
         """Return the method with nothing left to search for or to stop early."""
-        found = fitted.settings
+        settings = fitted.settings
         return replace(
             self,
-            dim=found["dim"],
-            eta=found["eta"],
-            margin=found["margin"],
+            dim=settings["dim"],
+            eta=settings["eta"],
+            margin=settings["margin"],
             epochs=fitted.epochs,
             runs=1,
-            seed=member_seed(self.seed, found.get("run", 0)),
+            seed=member_seed(self.seed, settings.get("run", 0)),
         )
 
 

@@ -147,8 +147,8 @@ def _vector(mean: Float | None) -> NDArray[np.float64]:
 
 
 def _multiply_vector(rows: Rows, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = [X @ vector.astype(np.float32) for X in read_blocks(rows)]
-    return np.concatenate(found).astype(np.float64)
+    products = [X @ vector.astype(np.float32) for X in read_blocks(rows)]
+    return np.concatenate(products).astype(np.float64)
 
 
 def read_blocks(rows: Rows) -> Iterator[Float]:
