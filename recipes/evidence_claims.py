@@ -144,13 +144,18 @@ def format_claims(claims: Iterable[Claim]) -> str:
     return format_table(["claim", "paper", "here", "verdict"], [list(claim) for claim in claims])
 
 
+def list_claims(text: str) -> list[list[str]]:
+    """Return the rows of the tables of claims in a text."""
+    rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
+    return [row for row in rows if len(row) == 4]
+
+
 def count_verdict(text: str, verdict: str) -> int:
     """Return how many claims of a paper have a verdict in the tables of a text.
 
     Comparisons of our own, which explain others, are not counted.
     """
-    rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
-    return sum(len(row) == 4 and row[3] == verdict and row[1] != OURS for row in rows)
+    return sum(row[3] == verdict and row[1] != OURS for row in list_claims(text))
 
 
 def describe_origin(cells: dict[str, Any]) -> str:
