@@ -14,7 +14,6 @@ beside the page.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ import evidence_topk
 from evidence_claims import NOT_RUN, Source, read_all
 from evidence_summary import table_of_main_claims, table_of_verdicts
 from highly_multiclass_tables import RESULTS
-from results import fill_page
+from results import fill_page, make_parser
 
 SECTIONS = {
     "[TK] Top-k multiclass SVM": evidence_topk,
@@ -74,7 +73,7 @@ def keep_done(section: str) -> str:
 
 def main() -> None:
     """Print the tables, or write them into a page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--results", type=Path, help="a folder with the results of other runs")
     options = parser.parse_args()

@@ -47,7 +47,7 @@ from myriad.training.optimiser import Schedule
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need, run_recipe
+from results import Results, make_parser, need, run_recipe
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "u-OVR": {"objective": "ovr", "beta": math.inf},
@@ -268,13 +268,13 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
 
 def main() -> None:
     """Run all features and lines, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="folder or archive with train/ and test/")
-    parser.add_argument("--classes", type=int, default=100)
+    parser.add_argument("--classes", type=int, default=100, help="the first ones")
     parser.add_argument("--images", type=int, default=50, help="of each class and split, at most")
     parser.add_argument("--features", help="bov-1024,fv-4,fv-16,fv-64,fv-256 by default")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
+    parser.add_argument("--epochs", type=int, default=60, help="at most")
     parser.add_argument("--short", action="store_true", help="Table 2 and every beta alone")
     parser.add_argument("--quick", action="store_true", help="glyphs instead of --data")
     parser.add_argument("--rows", type=Path, help="a folder that keeps the rows of the images")

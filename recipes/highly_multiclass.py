@@ -33,7 +33,6 @@ docs/recipes.md.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -59,7 +58,7 @@ from myriad.training import (
 
 sys.path.insert(0, str(Path(__file__).parent))
 from highly_multiclass_rows import read_rows, split
-from results import Results, describe_run, need, run_recipe
+from results import Results, describe_run, make_parser, need, run_recipe
 
 PROPER = EmbeddingOptions(
     discriminant="linear", rank_weight=True, last_violators=0, adagrad=False, max_norm=1.0
@@ -295,11 +294,11 @@ def fill_means(results: TableResults, parts: list[ArrayRows], seed: int) -> None
 
 def main() -> None:
     """Run all methods, print the tables, and write the results to `--out`."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"])
+    parser = make_parser(__doc__)
+    parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"], help="the data")
     parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
-    parser.add_argument("--classes", type=int)
-    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--classes", type=int, help="the first ones; all by default")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
     parser.add_argument("--lines", help="names of some lines of the tables, with semicolons")
     parser.add_argument("--dims", help="dimensions of Wsabie++, such as 64,128")
