@@ -98,17 +98,18 @@ class RecallPlanes(PairTrainer):
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
         """Search the line to the present weights, add a cut, and move to the least of all cuts.
 
-        The rows are read twice: for the search, and for the cut, beginning with the batch whose
-        scores are known.
+        Batches are visited twice: for the search, and for the cut, beginning with the last one,
+        whose scores are known.
         """
         n, towards = self.rows.n_rows, self._W - self._best
         norm, along = np.vdot(self._best, self._best), np.vdot(towards, self._best)
         values = (
             0.5 * self.lam * (norm + 2.0 * STEPS * along + STEPS**2 * np.vdot(towards, towards))
         )
+        ends = np.concatenate([self._best, self._W])
         for batch in self.batches:
-            S = self.score(batch, self._best, pool)
-            change = self.score(batch, self._W, pool) - S
+            S, change = np.split(self.score(batch, ends, pool), 2, axis=1)
+            change -= S
             for number, step in enumerate(STEPS):
                 _, _, xi = select_pairs(S + np.float32(step) * change, batch.labels, self.k)
                 values[number] += batch.n_rows / n * xi
