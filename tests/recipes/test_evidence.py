@@ -24,6 +24,8 @@ def recipes(monkeypatch):
         ([1.2], {}, "holds"),
         ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
+        ([-0.2, 0.1, 0.2, -0.1] * 4, {}, "**does not hold**"),
+        ([-0.2, 0.1, 0.2, -0.1] * 4, {"least": -1.0}, "holds"),
         ([0.0, 0.0], {"tested": 240}, "undecided"),
         ([], {}, "not run"),
         ([4.2], {"tested": 24}, "undecided"),
