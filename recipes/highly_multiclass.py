@@ -282,6 +282,12 @@ def run_seed(
             fill("table6", line, WsabieMethod(dim=dim, options=options, epochs=EPOCHS))
 
 
+def list_lines(dims: Sequence[int]) -> set[str]:
+    """Return the names that `--lines` knows."""
+    named = (line for line, *_ in list_embeddings(1, 1))
+    return {*map(str, (*dims, *ORDERS)), *named, *list_linear(), *ABLATIONS}
+
+
 def fill_means(results: TableResults, parts: list[ArrayRows], seed: int) -> None:
     """Compute the results of nearest means and neighbours, if they are not known yet."""
     if results.find("table8", "nearest means", seed) is None:
@@ -316,17 +322,19 @@ def main() -> None:
     chosen = options.parts.split(",")
     if not set(chosen) <= set(PARTS):
         sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
+    lines = options.lines.split(";") if options.lines else None
+    if unknown := set(lines or ()) - (known := list_lines(dims)):
+        sys.exit(f"--lines knows {'; '.join(sorted(known))}, not {'; '.join(sorted(unknown))}.")
     faiss.omp_set_num_threads(1)
     X, y = read_rows(options, n_classes)
     n_classes, dims = int(y.max()) + 1, tuple(d for d in dims if d <= X.shape[1])
     described = {"recipe": "highly_multiclass", "set": name}
     results = TableResults(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
-        lines = options.lines.split(";") if options.lines else None
         run_seed(results, split(X, y, seed), seed, dims, chosen, lines)
-    for table, lines in results.summarise().items():
+    for table, means in results.summarise().items():
         print(table)
-        for line, numbers in lines.items():
+        for line, numbers in means.items():
             shown = f"{numbers['mean']:6.2f} +- {numbers['spread']:.2f} ({numbers['seeds']} seeds)"
             print(f"  {line:<40} {shown}")
 

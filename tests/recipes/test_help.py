@@ -23,3 +23,13 @@ def test_the_help_of_a_recipe_has_its_commands(monkeypatch, capsys, name):
     with pytest.raises(SystemExit, match="0"):
         run_script(monkeypatch, f"recipes/{name}.py", "--help")
     assert f"python recipes/{name}.py --quick" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "call", ["highly_multiclass.py --lines none", "topk_networks.py --methods none"]
+)
+def test_unknown_lines_are_refused_before_any_work(monkeypatch, capsys, tmp_path, call):
+    with pytest.raises(SystemExit) as refused:
+        run_script(monkeypatch, *f"recipes/{call} --quick".split(), "--out", tmp_path / "out.json")
+    assert "not none" in str(refused.value) + capsys.readouterr().err
+    assert not (tmp_path / "out.json").exists()
