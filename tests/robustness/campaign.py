@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
 """The share of each part of the time; of the remaining parts, in proportion."""
-SLICE = 60.0
+SLICE = 20.0
 """CPU seconds that a reader is fuzzed for at a time, at most."""
 ENOUGH = 600.0
 """CPU seconds that every reader is fuzzed for once, over all recorded runs."""
