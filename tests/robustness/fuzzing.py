@@ -105,8 +105,10 @@ def fuzz(
         if child == 0:
             try:
                 _read_many(reader, work, Random(seed), share, ends, log, kept)
-            finally:
-                os._exit(0)
+            except BaseException:  # of the fuzzing itself
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
         died, used = _watch(child, log)
         result.seconds += used
         lines = log.read_text().splitlines() if log.exists() else []
