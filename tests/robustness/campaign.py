@@ -275,15 +275,17 @@ def _fuzz_reader(campaign: Campaign, name: str, seconds: float, seed: int, ends:
 
 
 def run_http(campaign: Campaign, ends: float) -> None:
-    """Send requests to the application."""
+    """Send requests to the application, other ones than recorded runs."""
+    from tests.robustness.campaign_record import count_files
     from tests.robustness.http_fuzzing import fuzz_http
 
     result = fuzz_http(
         campaign.ready / "model",
         campaign.work / "feedback",
         seconds=max(1.0, ends - time.monotonic()),
-        seed=campaign.seed,
+        seed=campaign.seed * 1_000_000 + count_files("http").get("serve", 0),
     )
+    campaign.cpu_seconds["HTTP requests"] = round(result.seconds, 1)
     for what, path in result.faults.items():
         campaign.report(what, str(path))
     campaign.count("http", "serve", result.n)
