@@ -272,6 +272,12 @@ class TestBombs:
         assert reason == "truncated JPEG"
         assert int(kilobytes) < 600_000
 
+    def test_webp_of_many_pixels(self):
+        """A file of 34 bytes took 2 GB."""
+        data = encode(np.zeros((8000, 8000), np.uint8), "WEBP", lossless=True, method=0)
+        assert len(data) < 1000
+        assert reason_of(data) == "64000000 pixels, more than the limit of 50000000"
+
     def test_rare_tiff(self):
         data = encode_float_tiff(RGB.astype(np.float32) / 255.0)
         with pytest.raises(BadImage, match="pixels, more than the limit"):
