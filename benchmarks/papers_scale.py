@@ -316,7 +316,8 @@ def expect(job: Job, n_rows: int, threads: int) -> dict[str, dict[str, float]]:
         decoding = float(np.quantile(taken, 0.25)) / len(codes)
     for method in job.methods:
         if method != "wsabie":
-            epochs = Epochs(method, job.classes, job.features, **draw_options(method))
+            options = draw_options(method) | {"average": job.average}
+            epochs = Epochs(method, job.classes, job.features, **options)
             row = epochs.work / time_epochs(epochs.shrink(), threads, clock=clock) + decoding
             expected[method] = round(n_rows * row, 2)
     return {"expected": expected}

@@ -19,7 +19,6 @@ Old versions: set PYTHONPATH to the src of their work tree, and give --rivals sg
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 from automatic_problems import DATA, PROBLEMS, Problem
 from automatic_rivals import RIVALS, mean_class_accuracy
-from results import describe_run, fill_page, keep_folder, need, write_results
+from results import describe_run, fill_page, keep_folder, make_parser, need, write_results
 from threadpoolctl import threadpool_limits
 
 BOOTSTRAP = 1000
@@ -196,13 +195,13 @@ def bootstrap(
 
 def main() -> None:
     """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--out", type=Path, help="a folder that keeps stores and results")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--quick", action="store_true", help="digits, auto and ridge, one seed")
     parser.add_argument("--rivals", default=",".join(RIVALS))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
     parser.add_argument("--label", default="")
     parser.add_argument("--table", action="store_true", help="print what has been run so far")
     parser.add_argument("--summary", type=Path, help="print it, and update a JSON file with it")

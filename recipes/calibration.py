@@ -21,7 +21,6 @@ DATA and the stores of photographs are those of automatic_problems.py.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 import warnings
@@ -33,7 +32,7 @@ from typing import Any
 import numpy as np
 from automatic_problems import DATA, NETWORK, PROBLEMS, Problem, load_store
 from calibration_peers import mapie_sets, novelty_scores, temperature_only
-from results import keep_folder, need
+from results import keep_folder, make_parser, need
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
@@ -238,13 +237,13 @@ def print_table(found: dict[str, Any]) -> None:
 
 def main() -> None:
     """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--out", type=Path, help="a folder that keeps stores and results")
     parser.add_argument("--problems", default=",".join(n for n in MEASURED if n != QUICK))
     parser.add_argument("--quick", action="store_true", help="digits, dual, one seed")
     parser.add_argument("--methods", default=",".join(METHODS))
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--novelty", action="store_true")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--save", type=Path)

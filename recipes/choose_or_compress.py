@@ -57,7 +57,7 @@ from myriad.training import BinaryDual, Context
 sys.path.insert(0, str(Path(__file__).parent))
 from image_folders import choose_classes, find_splits, keep_arrays, select_readable
 from photograph_rows import COLUMNS, span
-from results import Results, need, run_recipe
+from results import Results, make_parser, need, run_recipe
 
 COUNTS = {"train": 100, "test": 1000}
 """At most so many images of each class."""
@@ -274,9 +274,9 @@ def load(options: argparse.Namespace) -> dict[str, np.ndarray]:
 
 def main() -> None:
     """Run all lines, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="folder or archive with train/ and test/")
-    parser.add_argument("--gaussians", type=int, default=PAPER)
+    parser.add_argument("--gaussians", type=int, default=PAPER, help="of the mixture")
     parser.add_argument("--quick", action="store_true", help="glyphs instead of --data")
     parser.add_argument("--rows", type=Path, help="a folder that keeps the rows of the images")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")

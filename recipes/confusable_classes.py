@@ -28,7 +28,6 @@ deletion over all classes and +1.5 over those that are left; see docs/evidence.m
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import replace
@@ -45,7 +44,7 @@ from myriad.training import Context, EmbeddingOptions, Fitted, WsabieMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from confusable_simulations import count_losses, draw_errors, place_prototypes, walk_chain
-from results import Results, need, run_recipe, show
+from results import Results, make_parser, need, run_recipe, show
 
 PARTS = ("figures", "stages")
 PROBABILITIES = (0.5, 0.01)
@@ -131,10 +130,10 @@ def run_stages(results: Results, X: np.ndarray, y: np.ndarray, n_seeds: int) -> 
 
 def main() -> None:
     """Run the parts, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
     parser.add_argument("--classes", type=int, help=f"classes of the stages; {CLASSES}")
-    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--parts", default=",".join(PARTS), help="figures, stages or both")
     parser.add_argument("--quick", action="store_true", help="20 drawn glyphs instead of --data")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")

@@ -29,7 +29,6 @@ Memory is what ranking labels of 1,000 classes takes, beyond rows and models.
 
 from __future__ import annotations
 
-import argparse
 import io
 import sys
 import tracemalloc
@@ -57,7 +56,7 @@ from myriad.training.baselines.nearest_means import Means
 
 sys.path.insert(0, str(Path(__file__).parent))
 from data_fault_tables import write_tables
-from results import Results, fill_page, keep_folder, need
+from results import Results, fill_page, keep_folder, make_parser, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "data_faults.json"
 PROBLEMS = {"scene15": "scene15", "caltech101": "caltech101.zip", "tiny200": "tiny200.zip"}
@@ -280,14 +279,14 @@ def measure_labels(known: dict[str, Any], kind: str, seed: int, threads: int) ->
 
 def main() -> None:
     """Run what is missing, and keep every result."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, help="a folder that keeps rows; runs/data_faults")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     parser.add_argument("--problems", default=",".join(PROBLEMS))
     parser.add_argument("--faults", default="copies,random,confusable,memory")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--threads", type=int, default=2, help="threads to use")
     parser.add_argument("--quick", action="store_true", help="glyphs, copies alone, one seed")
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     given = parser.parse_args()

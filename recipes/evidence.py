@@ -14,7 +14,6 @@ beside the page.
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -25,18 +24,10 @@ import evidence_codes
 import evidence_lecture
 import evidence_practice
 import evidence_topk
-from evidence_claims import (
-    FAILS,
-    HOLDS,
-    MOSTLY,
-    NOT_RUN,
-    UNDECIDED,
-    Source,
-    count_verdict,
-    format_table,
-    read_all,
-)
-from highly_multiclass_tables import RESULTS, write_tables
+from evidence_claims import NOT_RUN, Source, read_all
+from evidence_summary import table_of_main_claims, table_of_verdicts
+from highly_multiclass_tables import RESULTS
+from results import fill_page, make_parser
 
 SECTIONS = {
     "[TK] Top-k multiclass SVM": evidence_topk,
@@ -47,19 +38,22 @@ SECTIONS = {
 }
 
 
-def format_tables() -> str:
-    """Return all tables of the page, first one that counts the verdicts of each paper."""
+def format_tables() -> dict[str, str]:
+    """Return the parts of the page: `verdicts`, which sums up, and the `tables` of all papers.
+
+    Of results of other runs, `verdicts` only counts them.
+    """
     own = Source.folder == RESULTS
     texts = {name: "\n\n".join(module.list_parts()) for name, module in SECTIONS.items()}
-    verdicts = (HOLDS, MOSTLY, FAILS, UNDECIDED, NOT_RUN)
-    rows = [
-        [name, *(str(count_verdict(text, verdict)) for verdict in verdicts)]
-        for name, text in texts.items()
-    ]
-    header = ["claims", *(verdict.strip("*") for verdict in verdicts)]
+    first = [table_of_main_claims(texts)] if own else []
     sections = texts.values() if own else map(keep_done, texts.values())
-    tables = "\n\n".join([format_table(header, rows), *sections])
-    return re.sub(r"(?<!\w)-(?=\d)", "−", tables)  # a minus sign, not the hyphen of "top-1"
+    parts = {"verdicts": [*first, table_of_verdicts(texts)], "tables": list(sections)}
+    return {name: use_minus("\n\n".join(some)) for name, some in parts.items()}
+
+
+def use_minus(text: str) -> str:
+    """Return a text with minus signs before numbers, but not for the hyphen of "top-1"."""
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def keep_done(section: str) -> str:
@@ -79,7 +73,7 @@ def keep_done(section: str) -> str:
 
 def main() -> None:
     """Print the tables, or write them into a page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("page", type=Path, nargs="?")
     parser.add_argument("--results", type=Path, help="a folder with the results of other runs")
     options = parser.parse_args()
@@ -89,12 +83,11 @@ def main() -> None:
         Source.folder = options.results
         known = [f"{stem}.json" for stem, found in read_all().items() if "recipe" in found]
         print(f"Results of {', '.join(known) or 'no recipe'}.", file=sys.stderr)
+    fill_page(options.page, format_tables())
     if options.page is None:
-        print(format_tables())
         return
     from evidence_plots import draw_plots
 
-    write_tables(options.page, format_tables())
     draw_plots(options.page.parent / "images" / "evidence")
 
 

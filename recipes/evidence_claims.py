@@ -2,7 +2,8 @@
 
 A verdict is computed from the results, so that it changes with them. A difference of one seed is
 decided if it is more than a point; one over n seeds if it is more than twice its standard error and
-more than a point over the root of n. No difference of four test images or fewer is decided.
+more than a point over the root of n. No difference of four test images or fewer is decided. A claim
+of a gain does not hold either where all that is left within the noise is less than half a point.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "**does not hold**", "undecided", "n
 MOSTLY = "holds for most"
 ONE_SEED = 1.0
 """Points that a difference of one seed must have to be decided."""
+SMALL = 0.5
+"""A gain that is surely below this many points is none."""
 FEW_IMAGES = 4
 """Test images that are within twice the standard error of their own number, its root."""
 
@@ -81,6 +84,8 @@ def compare_seeds(
     sign : -1 for the claim that they are negative.
     digits : decimals that are shown.
     tested : number of test images; a difference of `FEW_IMAGES` decides nothing.
+
+    A claim of a gain also fails if the gain is surely less than `SMALL`.
     """
     if not gains:
         return "–", NOT_RUN
@@ -97,7 +102,9 @@ def compare_seeds(
     same = len(gains) > 1 and not any(gains) and least == 0.0  # the same model in every seed
     if same and math.isinf(tested):
         return "0.0, the same", FAILS
-    return text, UNDECIDED if abs(ahead) <= noise else HOLDS if ahead > 0 else FAILS
+    if abs(ahead) > noise:
+        return text, HOLDS if ahead > 0 else FAILS
+    return text, FAILS if least == 0.0 and ahead + noise < SMALL else UNDECIDED
 
 
 def show_range(values: Sequence[float], form: str, unit: str = "") -> str:
@@ -144,13 +151,18 @@ def format_claims(claims: Iterable[Claim]) -> str:
     return format_table(["claim", "paper", "here", "verdict"], [list(claim) for claim in claims])
 
 
+def list_claims(text: str) -> list[list[str]]:
+    """Return the rows of the tables of claims in a text."""
+    rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
+    return [row for row in rows if len(row) == 4]
+
+
 def count_verdict(text: str, verdict: str) -> int:
     """Return how many claims of a paper have a verdict in the tables of a text.
 
     Comparisons of our own, which explain others, are not counted.
     """
-    rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
-    return sum(len(row) == 4 and row[3] == verdict and row[1] != OURS for row in rows)
+    return sum(row[3] == verdict and row[1] != OURS for row in list_claims(text))
 
 
 def describe_origin(cells: dict[str, Any]) -> str:

@@ -51,7 +51,7 @@ TABLE8 = (
         "+4.7 to +6.2",
     ),
     (
-        "the same, plain SGD",
+        "one negative per positive is too few for one-vs-all, plain SGD",
         "one-vs-all, plain SGD",
         "one-vs-all, 1 : 1, plain SGD",
         OURS,

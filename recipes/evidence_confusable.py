@@ -88,7 +88,11 @@ def claims_of_stages(cells: dict[str, Any], data: str) -> Iterator[Claim]:
     kept = [cell for name, cell in cells.items() if name.startswith("stages/delete/")]
     gains = [cell["kept"] - cell["kept, one stage"] for cell in kept]
     shown = compare_seeds(gains, tested=tested)
-    yield f"the same, on the classes that are left ({data})", "better", *shown
+    yield (
+        f"a second stage without the worst tenth helps the classes that are left ({data})",
+        "better",
+        *shown,
+    )
 
 
 def list_claims() -> Iterator[Claim]:

@@ -66,7 +66,8 @@ def claims_of_solvers(cells: dict[str, Any]) -> Iterator[Claim]:
         verdict = NOT_RUN if not gains else HOLDS if min(gains) > -ONE_SEED else FAILS
         if verdict == FAILS and min(gains) > -max(ONE_SEED, least_points(cells)):
             verdict = UNDECIDED
-        yield "and is as accurate", OURS if paper == OURS else "competitive", text, verdict
+        claim = f"{ours} is as accurate as {batch} (top-1)"
+        yield claim, OURS if paper == OURS else "competitive", text, verdict
 
 
 def claims_of_penalties(cells: dict[str, Any]) -> Iterator[Claim]:
@@ -101,7 +102,7 @@ def claims_of_lecture() -> Iterator[Claim]:
     )
     store = read("trace-scene15").get("store", {})
     gains = [store["trace_top1"] - store["l2_minimum_top1"]] if store else []
-    claim = "the same on photographs (Scene 15, Fisher vectors, beside L2 softmax)"
+    claim = "the trace norm is ahead of L2 softmax on photographs (Scene 15, Fisher vectors)"
     yield claim, "ahead", *compare_seeds(gains)
     predict = read("trace-predict").get("predict", [])
     fast = min((row["speed_up"] for row in predict), default=None)

@@ -251,7 +251,9 @@ def list_parts() -> Iterator[str]:
         f"`recipes/good_practice.py`: images of {found['data']}, up to {found['classes']} "
         "classes; top-1 and top-5 are means over classes. Means over "
         f"{say_seeds(count_seeds(cells))}, or over as many as stand in brackets; a seed draws the "
-        "validation images. "
+        "validation images. u-OVR is one-vs-rest with all negatives, w-OVR with the number of "
+        "negatives per positive (beta) that validation images choose; MUL is the multiclass SVM, "
+        "RNK ranking, WAR ranking weighted as WARP, `dual` one-vs-rest solved to a duality gap. "
         f"{describe_origin(cells)}"
     )
     yield table_of_objectives(cells)

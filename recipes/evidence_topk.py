@@ -116,10 +116,16 @@ def claims_of_silhouettes(cells: dict[str, Any], *, own: bool) -> Iterator[Claim
         ("top-20 alpha costs top-1", "top-20 alpha", "top-1 alpha", 1, -3.60),
         ("top-10 alpha is ahead of TopPush", "top-10 alpha", "TopPush", 5, 2.60),
         ("top-10 alpha is ahead of one-vs-all", "top-10 alpha", "OVA", 5, 5.68),
-        ("the same, squared hinge", "top-10 alpha", "OVA, squared hinge", 5, None),
+        (
+            "top-10 alpha is ahead of one-vs-all with the squared hinge",
+            "top-10 alpha",
+            "OVA, squared hinge",
+            5,
+            None,
+        ),
         ("top-10 alpha is ahead of Recall@10", "top-10 alpha", "Recall@10", 5, 4.03),
         ("one last violator costs Wsabie++ accuracy", "W++, Q=1", "W++, Q=0", 1, -3.43),
-        ("two cost more", "W++, Q=2", "W++, Q=0", 1, -7.59),
+        ("two last violators cost more", "W++, Q=2", "W++, Q=0", 1, -7.59),
     ):
         shown = OURS if paper is None else f"{paper:+.2f}"
         text = f"{claim} (top-{depth})"

@@ -22,7 +22,6 @@ automatic_problems.py. Every seed is written to --out at once, and what is there
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -42,7 +41,7 @@ from myriad.pipelines.updating.extend import extend
 
 sys.path.insert(0, str(Path(__file__).parent))
 from automatic_problems import DATA, PROBLEMS, Problem
-from results import Results, fill_page, need
+from results import Results, fill_page, make_parser, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "extending.json"
 NEW = 0.2
@@ -181,13 +180,13 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
 
 def main() -> None:
     """Run the seeds that are missing, and print them."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs"))
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     parser.add_argument("--quick", action="store_true", help="digits, one seed")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--threads", type=int)
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--threads", type=int, help="threads to use")
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     names = ["caltech101 network", "scene15 network", "tiny200 network"]
     parser.add_argument("--problems", nargs="*", default=names)

@@ -33,7 +33,7 @@ from photograph_rows import (
 )
 from photograph_tables import TITLES, publish
 from photographs import ROOT, save
-from results import need
+from results import make_parser, need
 
 RESULTS = ROOT / "benchmarks" / "results" / "fisher_settings.json"
 MARKS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
@@ -185,7 +185,7 @@ def show(cells: dict[str, Any], name: str, pyramid: str) -> str:
 
 def main() -> None:
     """Compare what is asked for and is not in the file of results yet."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs/settings"))
     parser.add_argument("--out", type=Path, default=RESULTS)

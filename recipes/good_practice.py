@@ -13,10 +13,9 @@ A fifth of the training images of each class, drawn by the seed, chooses the set
 rate is trained to its end, of at most 60 epochs or of more where an epoch looks at few classes
 (`LONGER`), and stopped at its best epoch; a best rate at an end of the grid extends it. The other
 seeds keep the rate of the first. w-OVR is the best of all values of beta on validation images. The
-test images are measured once: accuracies are means over classes, as in the paper. Seed 0 has all
-lines, the other seeds all but the reweighted and centred ones. Figure 2 is that of the largest of
-`--features`, with the learning rate and lam of the first seed; a best lam at an end of its grid,
-1e-5 to 0.1, extends it.
+test images are measured once: accuracies are means over classes, as in the paper. Figure 2 is that
+of the largest of `--features`, with the learning rate and lam of the first seed; a best lam at an
+end of its grid, 1e-5 to 0.1, extends it.
 
 Each result is written to `--out` as soon as it is known; `--features` runs some of them, `--short`
 leaves reweighted and centred lines out, and `--rows FOLDER` keeps the rows. Caltech-101, 100
@@ -48,7 +47,7 @@ from myriad.training.optimiser import Schedule
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need, run_recipe
+from results import Results, make_parser, need, run_recipe
 
 OBJECTIVES: dict[str, dict[str, Any]] = {
     "u-OVR": {"objective": "ovr", "beta": math.inf},
@@ -87,14 +86,13 @@ def split_rows(rows: Rows, seed: int) -> list[ArrayRows]:
     ]
 
 
-def list_lines(epochs: int, *, short: bool, others: bool) -> Iterator[tuple[str, Method]]:
+def list_lines(epochs: int, *, short: bool) -> Iterator[tuple[str, Method]]:
     """Yield the lines: the objectives, every beta and the dual, and what surrounds them.
 
     Parameters
     ----------
     epochs : at most; see `LONGER`.
-    short : leave out the dual.
-    others : reweighted and centred lines too.
+    short : leave out the dual, and the reweighted and the centred lines.
 
     Features are not scaled: the rows of `good_practice_rows.py` allow no such thing.
     """
@@ -108,10 +106,9 @@ def list_lines(epochs: int, *, short: bool, others: bool) -> Iterator[tuple[str,
         yield name, make(name, **options)
     for beta in BETAS:
         yield f"beta={beta}", make(f"beta={beta}", objective="ovr", beta=float(beta))
-    if not short:
-        yield "dual", BinaryDual(loss="squared_hinge", center=False)
-    if not others:
+    if short:
         return
+    yield "dual", BinaryDual(loss="squared_hinge", center=False)
     for name in ("MUL", "RNK", "WAR"):
         line = f"{name}, reweighted"
         yield line, make(line, balanced=True, **OBJECTIVES[name])
@@ -251,8 +248,7 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
         print(f"seed {seed}  {feature:<9} {line:<22} {shown}", flush=True)
 
     for seed in range(options.seeds):
-        others = seed == 0 and not options.short
-        for line, method in list_lines(options.epochs, short=options.short, others=others):
+        for line, method in list_lines(options.epochs, short=options.short):
             first = results.cells.get(f"{feature}/{line}/0")
             eta = first["settings"].get("eta") if first else None
             compute = partial(train, method, rows, seed, eta)
@@ -272,13 +268,13 @@ def run_feature(feature: str, rows: Rows, results: Results, options: argparse.Na
 
 def main() -> None:
     """Run all features and lines, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="folder or archive with train/ and test/")
-    parser.add_argument("--classes", type=int, default=100)
+    parser.add_argument("--classes", type=int, default=100, help="the first ones")
     parser.add_argument("--images", type=int, default=50, help="of each class and split, at most")
     parser.add_argument("--features", help="bov-1024,fv-4,fv-16,fv-64,fv-256 by default")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
+    parser.add_argument("--epochs", type=int, default=60, help="at most")
     parser.add_argument("--short", action="store_true", help="Table 2 and every beta alone")
     parser.add_argument("--quick", action="store_true", help="glyphs instead of --data")
     parser.add_argument("--rows", type=Path, help="a folder that keeps the rows of the images")

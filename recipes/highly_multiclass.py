@@ -33,7 +33,6 @@ docs/recipes.md.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -59,7 +58,7 @@ from myriad.training import (
 
 sys.path.insert(0, str(Path(__file__).parent))
 from highly_multiclass_rows import read_rows, split
-from results import Results, describe_run, need, run_recipe
+from results import Results, describe_run, make_parser, need, run_recipe
 
 PROPER = EmbeddingOptions(
     discriminant="linear", rank_weight=True, last_violators=0, adagrad=False, max_norm=1.0
@@ -283,6 +282,12 @@ def run_seed(
             fill("table6", line, WsabieMethod(dim=dim, options=options, epochs=EPOCHS))
 
 
+def list_lines(dims: Sequence[int]) -> set[str]:
+    """Return the names that `--lines` knows."""
+    named = (line for line, *_ in list_embeddings(1, 1))
+    return {*map(str, (*dims, *ORDERS)), *named, *list_linear(), *ABLATIONS}
+
+
 def fill_means(results: TableResults, parts: list[ArrayRows], seed: int) -> None:
     """Compute the results of nearest means and neighbours, if they are not known yet."""
     if results.find("table8", "nearest means", seed) is None:
@@ -295,11 +300,11 @@ def fill_means(results: TableResults, parts: list[ArrayRows], seed: int) -> None
 
 def main() -> None:
     """Run all methods, print the tables, and write the results to `--out`."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"])
+    parser = make_parser(__doc__)
+    parser.add_argument("set", nargs="?", choices=["omniglot", "glyphs"], help="the data")
     parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
-    parser.add_argument("--classes", type=int)
-    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--classes", type=int, help="the first ones; all by default")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--parts", default=",".join(PARTS), help="what is run")
     parser.add_argument("--lines", help="names of some lines of the tables, with semicolons")
     parser.add_argument("--dims", help="dimensions of Wsabie++, such as 64,128")
@@ -317,17 +322,19 @@ def main() -> None:
     chosen = options.parts.split(",")
     if not set(chosen) <= set(PARTS):
         sys.exit(f"--parts must be some of {','.join(PARTS)}, not {options.parts}.")
+    lines = options.lines.split(";") if options.lines else None
+    if unknown := set(lines or ()) - (known := list_lines(dims)):
+        sys.exit(f"--lines knows {'; '.join(sorted(known))}, not {'; '.join(sorted(unknown))}.")
     faiss.omp_set_num_threads(1)
     X, y = read_rows(options, n_classes)
     n_classes, dims = int(y.max()) + 1, tuple(d for d in dims if d <= X.shape[1])
     described = {"recipe": "highly_multiclass", "set": name}
     results = TableResults(options.out, described | {"classes": n_classes, "rows": len(y)})
     for seed in range(options.seeds or (1 if options.quick else 5)):
-        lines = options.lines.split(";") if options.lines else None
         run_seed(results, split(X, y, seed), seed, dims, chosen, lines)
-    for table, lines in results.summarise().items():
+    for table, means in results.summarise().items():
         print(table)
-        for line, numbers in lines.items():
+        for line, numbers in means.items():
             shown = f"{numbers['mean']:6.2f} +- {numbers['spread']:.2f} ({numbers['seeds']} seeds)"
             print(f"  {line:<40} {shown}")
 

@@ -9,17 +9,18 @@ results, so that the two cannot drift apart.
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+from results import fill_page, make_parser
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 SETS = {"Omniglot": "omniglot", "glyphs": "glyphs"}
-BEGIN, END = "<!-- tables: written by a command -->", "<!-- end of tables -->"
-
 SEEDS = 5
 
 PAPER_SETS = ("16k ImageNet", "22k ImageNet", "21k Web", "97k Web")
@@ -144,23 +145,12 @@ def describe(name: str, found: dict[str, Any]) -> str:
     return f"{shown} Last violators of order 8 are never cleared; settings chosen after 4 epochs."
 
 
-def write_tables(page: Path, tables: str) -> None:
-    """Put the tables between the two comments of a page."""
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}", encoding="utf-8")
-
-
 def main() -> None:
     """Print the tables, or write them into a page."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("page", type=Path, nargs="?")
     options = parser.parse_args()
-    tables = format_tables(read_results())
-    if options.page is None:
-        print(tables)
-    else:
-        write_tables(options.page, tables)
+    fill_page(options.page, {"tables": format_tables(read_results())})
 
 
 if __name__ == "__main__":

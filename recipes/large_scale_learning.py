@@ -25,7 +25,6 @@ rows three minutes, all parts about a quarter of an hour. Expected: see docs/evi
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -44,7 +43,7 @@ from myriad.training import SGD, AtomDescent, BinaryDual, Context, Method, TopK
 
 sys.path.insert(0, str(Path(__file__).parent))
 from good_practice_rows import Rows, load_rows
-from results import Results, need, run_recipe, show
+from results import Results, make_parser, need, run_recipe, show
 
 SIZES = (10, 25, 50, 100)
 FEW = (10, 25)
@@ -181,10 +180,10 @@ def run_part(part: str, rows: Rows, results: Results, sizes: tuple[int, ...]) ->
 
 def main() -> None:
     """Run the parts, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="folder or archive with train/ and test/")
-    parser.add_argument("--classes", type=int, default=100)
-    parser.add_argument("--parts", default="solvers,penalties,codes")
+    parser.add_argument("--classes", type=int, default=100, help="the first ones")
+    parser.add_argument("--parts", default="solvers,penalties,codes", help="what is run")
     parser.add_argument("--quick", action="store_true", help="glyphs instead of --data")
     parser.add_argument("--rows", type=Path, help="a folder that keeps the rows of the images")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")

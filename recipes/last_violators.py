@@ -17,7 +17,6 @@ chains of 8, of which a quarter of the classes starve, and 74 % if they are forg
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from functools import partial
@@ -36,7 +35,7 @@ from myriad.training.embedding.trainer import Embedding
 from myriad.training.settings import mean_square
 
 sys.path.insert(0, str(Path(__file__).parent))
-from results import Results, need, run_recipe, show
+from results import Results, make_parser, need, run_recipe, show
 
 SETTINGS = ((0.003, 0.0125), (0.03, 0.0125), (0.03, 0.0375), (0.3, 0.0375), (0.3, 0.125))
 FORMS = {"none": (0, True), "8, as in the paper": (8, False), "8, forgotten": (8, True)}
@@ -91,10 +90,10 @@ def run(parts: list[ArrayRows], margin: float, eta: float, form: str) -> dict[st
 
 def main() -> None:
     """Train all forms, print, and write JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="the file of Omniglot, images, or rows as .npz")
     parser.add_argument("--rows", type=Path, help="a file that keeps the rows of the pictures")
-    parser.add_argument("--classes", type=int)
+    parser.add_argument("--classes", type=int, help="the first ones")
     parser.add_argument("--quick", action="store_true", help="30 drawn glyphs instead")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()

@@ -20,7 +20,6 @@ Every curve is written to --out at once, and what is there is not run again.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from functools import cache, partial
@@ -37,7 +36,7 @@ from myriad.training import Automatic, Context, Method
 
 sys.path.insert(0, str(Path(__file__).parent))
 from automatic_problems import DATA, PROBLEMS, Problem
-from results import Results, fill_page, need
+from results import Results, fill_page, make_parser, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "next_labels.json"
 FIRST, ROUND = 5, 100
@@ -132,15 +131,15 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
 
 def main() -> None:
     """Run the curves that are missing, and print them."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs"))
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     parser.add_argument("--quick", action="store_true", help="digits, one seed, two rounds")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--ways", nargs="*", default=list(WAYS))
-    parser.add_argument("--threads", type=int)
+    parser.add_argument("--threads", type=int, help="threads to use")
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
     given = parser.parse_args()
     if given.quick:

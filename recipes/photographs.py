@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from photograph_rows import DATA
 from photograph_tables import FOLDS, MARKS, make_table, publish
-from results import need
+from results import make_parser, need
 
 from myriad.signatures.registry import FISHER, NETWORK, split_word
 
@@ -268,13 +268,13 @@ def run(problem: str, arms: list[str], options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Run what is asked for and is not in the file of results yet."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help=DATA)
     parser.add_argument("--work", type=Path, default=Path("runs/photographs"))
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--problems", default="caltech101,scene15")
     parser.add_argument("--arms", default=",".join(ARMS))
-    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--splits", type=int, default=5, help="number of splits")
     parser.add_argument("--components", type=int, help="Gaussians of all Fisher vectors")
     parser.add_argument("--label", default="", help="added to the names of arms")
     parser.add_argument("--weights", action="store_true", help="compare weights of colour")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import atexit
 import json
 import shutil
@@ -22,6 +23,7 @@ __all__ = [
     "fill_page",
     "keep_folder",
     "make_folder",
+    "make_parser",
     "need",
     "run_recipe",
     "show",
@@ -111,6 +113,21 @@ def make_folder(path: Path) -> None:
 def show(cell: dict[str, Any]) -> str:
     """Return the values of a result as text, without machine, commit and date."""
     return ", ".join(f"{name} {value}" for name, value in cell.items() if name not in ORIGIN)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Shows a text as it is, and the default of each option that has one."""
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        shown = action.help or ""
+        if action.default in (None, False, "", argparse.SUPPRESS):
+            return shown
+        return f"{shown} (default: %(default)s)".strip()
+
+
+def make_parser(text: str) -> argparse.ArgumentParser:
+    """Return a parser whose help begins with the first lines of a recipe: commands and results."""
+    return argparse.ArgumentParser(description=text.strip(), formatter_class=Help)
 
 
 def run_recipe(main: Callable[[], None]) -> None:

@@ -15,7 +15,6 @@ defaults were found with the usual split of them in view.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import statistics
@@ -26,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from results import keep_folder, need
+from results import keep_folder, make_parser, need
 
 TRAINING_IMAGES = 100
 QUICK = ("--components", "2", "--search", "quick", "--threads", "1")
@@ -71,11 +70,11 @@ def run_split(data: Path, out: Path, seed: int, options: list[str], count: int) 
 
 def main() -> None:
     """Run all splits, then print each accuracy, their mean and their deviation."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="the folder of Scene 15")
     parser.add_argument("--out", type=Path, help="a folder for models and results")
     parser.add_argument("--quick", action="store_true", help="drawn glyphs, one split")
-    parser.add_argument("--splits", type=int, default=4)
+    parser.add_argument("--splits", type=int, default=4, help="number of splits")
     parser.add_argument("--codes", default="pq", help="pq or none")
     options = parser.parse_args()
     found, words, count = [], ["--signature", "fisher", "--codes", options.codes], TRAINING_IMAGES

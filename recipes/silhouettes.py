@@ -28,7 +28,6 @@ of a network.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -58,7 +57,7 @@ from myriad.training.validation import ModelRanker, validate
 
 sys.path.insert(0, str(Path(__file__).parent))
 from image_folders import choose_classes, find_splits, select_readable
-from results import Results, need, run_recipe
+from results import Results, make_parser, need, run_recipe
 
 DEPTHS = (1, 2, 3, 4, 5, 10)
 SIDE = 28
@@ -243,7 +242,7 @@ def run(name: str, method: Any, splits: dict[str, ArrayRows]) -> dict[str, Any]:
 
 def main() -> None:
     """Run the methods, print their rows, and write them down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="the .mat file, or images with train/ and test/")
     parser.add_argument("--methods", help="names of some rows, with semicolons; all by default")
     parser.add_argument("--quick", action="store_true", help="digits of scikit-learn instead")

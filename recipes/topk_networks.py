@@ -11,8 +11,10 @@ tests. Seed 0 has the splits of the data, the
 others draw as many training rows of each class from all rows. A fifth of the training rows of each
 class chooses lam by top-1 accuracy, on the path that every dual method of myriad takes; then the
 model is trained on all of them with the same ``C = 1 / (lam n)``, and measured once on the test
-rows. Rows are centred and have a constant feature, for all methods alike. Results of several data
-sets go into one file, one after the other; a result that is there is not computed again.
+rows. TopPush chooses its number of steps instead. Recall@1 ranks batches of at most 4,096 rows.
+Rows are centred; those of one-vs-all have a constant feature. `--methods` runs some of the lines.
+Results of several data sets go into one file, one after the other; a result that is there is not
+computed again.
 
 Expected, top-5 accuracy of the top-5 alpha SVM beside the multiclass SVM (top-1) on Tiny-ImageNet
 with `--images 50`, seed 0: 84.2 and 82.9; all rows are in docs/evidence.md. On one core with three
@@ -33,28 +35,31 @@ from automatic_problems import Problem, load_digits, read_store, run_verb
 from image_folders import LEAST, LEAST_IMAGES, draw_splits, find_splits
 
 from myriad.store import ArrayRows, Store
-from myriad.training import BinaryDual, Context, TopK
+from myriad.training import BinaryDual, Context, Recall, TopK, TopPush
 from myriad.training.dual.method import DualMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
-from results import Results, need, run_recipe
+from results import Results, make_parser, need, run_recipe
 
 DEPTHS = (1, 2, 3, 4, 5, 10)
 GUESSES = (3, 5, 10)
 NETWORK = "efficientnet-lite0"
+BATCH = 4096
+"""Rows that Recall@1 ranks together."""
 
 
 def list_methods(n_classes: int, tol: float) -> dict[str, DualMethod]:
     """Return the methods by the names of the paper's rows."""
     methods: dict[str, DualMethod] = {
         "OVA": BinaryDual(loss="squared_hinge", tol=tol),
+        "OVA, plain hinge": BinaryDual(loss="hinge", tol=tol),
         "top-1": TopK(k=1, tol=tol),
     }
     for variant in ("alpha", "beta"):
         for k in GUESSES:
             if k < n_classes:
                 methods[f"top-{k} {variant}"] = TopK(k=k, variant=variant, tol=tol)
-    return methods
+    return methods | {"TopPush": TopPush(tol=tol), "Recall@1": Recall(batch=BATCH, tol=tol)}
 
 
 def hold_out(y: np.ndarray) -> np.ndarray:
@@ -73,8 +78,9 @@ def run(method: DualMethod, problem: Problem) -> dict[str, Any]:
     held = hold_out(problem.y)
     y = problem.y.astype(np.int32)
     rows, val = (ArrayRows(problem.X[some], y[some], names) for some in (~held, held))
-    lam = method.fit(rows, val, n_classes=n_classes, context=context).settings["lam"]
-    final = replace(method, lam=lam * rows.n_rows / len(y))
+    chosen = method.fit(rows, val, n_classes=n_classes, context=context)
+    lam = chosen.settings["lam"]
+    final = replace(method.settled(chosen), lam=lam * rows.n_rows / len(y))
     whole = ArrayRows(problem.X, y, names)
     fitted = final.fit(whole, None, n_classes=n_classes, context=context)
     ranks, _ = fitted.model.rank_true_labels(problem.X_test, problem.y_test.astype(np.int32))
@@ -148,26 +154,34 @@ def load(options: argparse.Namespace, seed: int) -> Problem:
 
 def main() -> None:
     """Run the methods on one data set, print, and write the results down if asked."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__)
     parser.add_argument("--data", type=Path, help="a store, or images with train/ and test/")
     parser.add_argument("--name", help="of the data in the results; that of the file by default")
     parser.add_argument("--work", type=Path, help="a folder that keeps the rows of images")
     parser.add_argument("--images", type=int, help="of each class to train on, at most")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1, help="number of seeds")
+    parser.add_argument("--methods", help="names of some lines, with semicolons; all by default")
     parser.add_argument("--quick", action="store_true", help="digits of scikit-learn instead")
     parser.add_argument("--out", type=Path, help="a JSON file to write and to resume from")
     options = parser.parse_args()
     name = "digits" if options.quick else options.name or (options.data and options.data.stem)
     results = Results(options.out, {"recipe": "topk_networks", "quick": options.quick})
+    tol = 0.05 if options.quick else 1e-3
+    known = list_methods(sys.maxsize, tol)
+    asked = options.methods.split(";") if options.methods else list(known)
+    if unknown := [line for line in asked if line not in known]:
+        parser.error(f"--methods knows {'; '.join(known)}, not {'; '.join(unknown)}")
     for seed in range(options.seeds):
         problem = load(options, seed)
-        methods = list_methods(problem.n_classes, 0.05 if options.quick else 1e-3)
+        methods = list_methods(problem.n_classes, tol)  # fewer guesses with few classes
         for line, method in methods.items():
+            if line not in asked:
+                continue
             cell = results.fill(
                 f"{name}/{line}/{seed}", lambda method=method, problem=problem: run(method, problem)
             )
             shown = "".join(f"{number:8.2f}" for number in cell["test"])
-            print(f"{name} {seed} {line:<14}{shown}  C {cell['C']:g}, {cell['seconds']} s")
+            print(f"{name} {seed} {line:<16}{shown}  C {cell['C']:g}, {cell['seconds']} s")
             sys.stdout.flush()
 
 

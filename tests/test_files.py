@@ -10,7 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from myriad import files
 from myriad.errors import MESSAGE_CHARACTERS, InputError, WorkError
-from myriad.files import atomic_writes
+from myriad.files import atomic_write, atomic_writes
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
@@ -53,6 +53,15 @@ def test_damaged_file(tmp_path):
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(InputError, match="is damaged"):
         files.read_arrays(path)
+
+
+@pytest.mark.parametrize("names", [(), ("source", None, "copy")])
+def test_errors_of_a_full_disk_name_the_output(tmp_path, names):
+    """Writing names no file, and copying the source."""
+    with pytest.raises(OSError, match="No space") as raised, atomic_write(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, "No space left on device", *names)
+    assert (raised.value.filename, raised.value.filename2) == (str(tmp_path / "a"), None)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_loser_of_a_race_learns_what_happened(tmp_path):

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from myriad.errors import InputError
-from myriad.serialisation import check_array, check_count, check_type, is_number
+from myriad.serialisation import (
+    check_array,
+    check_count,
+    check_orthonormal,
+    check_type,
+    is_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -28,6 +34,25 @@ def test_accepts_arrays_that_fit():
     check_array(np.zeros((0, 3), np.float32), "The mean", (None, 3), empty=True)
     check_array(np.full(2, np.nan, np.float32), "The mean", (2,), finite=False)
     check_array(np.zeros(2, np.int32), "The labels", (None,), dtype=np.int32)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        np.ones((2, 2)),
+        np.full((2, 2), 0.1),
+        np.array([[3e38, 3e38], [3e38, -3e38]]),  # the products are infinite, their sum is NaN
+        np.ones((1, 100_000)),  # the products would take 40 GB
+    ],
+)
+def test_refuses_columns_that_are_not_orthonormal(columns):
+    with pytest.raises(InputError, match="The rotation must have orthonormal columns"):
+        check_orthonormal(columns.astype(np.float32), "The rotation")
+
+
+def test_accepts_orthonormal_columns():
+    for columns in (np.eye(3, 2), np.linalg.qr(np.arange(9.0).reshape(3, 3) ** 2)[0]):
+        check_orthonormal(columns.astype(np.float32), "The rotation")
 
 
 @pytest.mark.parametrize("value", [0, 1.0, True, "1", None])

@@ -13,6 +13,7 @@ its arrays; so the cache is given a hash of all that a kernel depends on.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -256,10 +257,9 @@ inlined = _compiler(inline="always")
 @functools.cache
 def has_instructions(name: str) -> bool:
     """Return whether Numba compiles for a processor with these instructions, such as ``avx2``."""
-    config = _import_numba().config
-    features = getattr(config, "CPU_FEATURES", None)
-    if features or getattr(config, "CPU_NAME", None):  # the user has stated a processor
-        return f"+{name}" in (features or "").split(",")
+    features = os.environ.get("NUMBA_CPU_FEATURES", "")
+    if features or os.environ.get("NUMBA_CPU_NAME"):  # the user has stated a processor
+        return f"+{name}" in features.split(",")
     from llvmlite.binding import get_host_cpu_features
 
     return bool(get_host_cpu_features().get(name, False))

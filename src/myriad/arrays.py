@@ -67,12 +67,14 @@ def refuse_masked(values: Any, name: str) -> None:
 
 
 def refuse_unusable(X: Any) -> None:
-    """Raise `InputError` for rows with masked values, dates or durations.
+    """Raise `InputError` for rows with masked values, dates or durations, or in a lazy frame.
 
     Parameters
     ----------
     X : an array, a data frame or one of its columns.
     """
+    if hasattr(X, "collect") and not hasattr(X, "shape"):
+        raise InputError("X is a lazy frame, whose values are not known: call its collect() first.")
     refuse_masked(X, "X")
     kinds = getattr(X, "dtypes", None)
     if not isinstance(kinds, Iterable):

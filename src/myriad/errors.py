@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 MESSAGE_CHARACTERS = 2000
 """Most characters of a message."""
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Numbers of the errors of a disk, or a quota, that is full."""
 _NO_MEMORY = ("failed to map segment", "Cannot allocate memory", "cannot allocate memory")
 """Messages of the system's loader for a library that does not fit into memory."""
 _NO_THREADS = ("can't start new thread", "Failed to launch worker thread")

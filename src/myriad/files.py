@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from myriad.errors import InputError, WorkError
+from myriad.errors import FULL_DISK, InputError, WorkError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,12 +68,13 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
     partial_paths = [partial_of(path) for path in paths]
     n_renamed = 0
     try:
-        yield partial_paths
-        for partial_path, path in zip(partial_paths, paths, strict=True):
-            with _reporting_races(path):
-                if durable:
-                    with partial_path.open(_SYNC_MODE) as written:
-                        os.fsync(written.fileno())
+        with naming_full_disk(paths[0]):
+            yield partial_paths
+            for partial_path, path in zip(partial_paths, paths, strict=True):
+                with _reporting_races(path):
+                    if durable:
+                        with partial_path.open(_SYNC_MODE) as written:
+                            os.fsync(written.fileno())
         for partial_path, path in zip(partial_paths, paths, strict=True):
             with _reporting_races(path):
                 os.replace(partial_path, path)
@@ -87,6 +88,20 @@ def atomic_writes(*paths: Path, durable: bool = True) -> Iterator[list[Path]]:
 def partial_of(path: Path) -> Path:
     """Return the temporary path of a file while it is written; a killed process leaves it."""
     return path.with_name(f".{path.name}.part")
+
+
+@contextmanager
+def naming_full_disk(path: Path) -> Iterator[None]:
+    """Name an output in errors of a full disk, which have no name, or another file's.
+
+    Copying a file, for example, names the source first.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL_DISK:
+            error.filename, error.filename2 = str(path), None
+        raise
 
 
 @contextmanager

@@ -18,13 +18,25 @@ import numpy as np
 
 from myriad._jit import inlined, jit
 from myriad.arrays import Float
-from myriad.tiles import LANES, ROWS, SQUARE, add_packed_tile, add_tile, set_zero, transpose_square
+from myriad.tiles import (
+    LANES,
+    ROWS,
+    SQUARE,
+    WIDE,
+    add_packed_tile,
+    add_tile,
+    add_wide_packed_tile,
+    add_wide_tile,
+    set_zero,
+    transpose_square,
+)
 
 DEPTH = 2048
 """Products summed in registers before they are added to `out`; a panel so long fits the cache."""
 
 NEIGHBOURS = 8
-"""Panels that are added to a row of `out` at a time: their columns are contiguous there."""
+"""Panels that are added to `out` at a time: few enough to be in the nearest cache, enough to read
+and write long stretches of memory."""
 
 TRANSPOSED_ROWS = 48
 """Rows of a product that are transposed while they are still in the nearest cache."""
@@ -183,7 +195,7 @@ def put_tile(L, row, first, depth, P, panel, out, column, edge, fresh):
     ----------
     L, row, first, depth, P, panel, fresh : see `tiles.add_tile`.
     out : float array, changed in place from (row, column) on.
-    edge : float array of shape (6, 16), work space for tiles that are wider than `out`.
+    edge : float array of shape (ROWS, 16), work space for tiles that are wider than `out`.
     """
     length = out.strides[0] // out.itemsize
     if column + LANES <= out.shape[1]:
@@ -199,18 +211,27 @@ def put_tile(L, row, first, depth, P, panel, out, column, edge, fresh):
 
 @jit
 def put_tiles(L, rows, first, depth, P, panels, out, column, fresh):
-    """Add tiles to `out`, or set them: all panels of a range for six rows, then for the next six.
+    """Add tiles to `out`, or set them: all panels of a range for some rows, then for the next ones.
 
     Parameters
     ----------
-    rows, panels : pairs of the first row or panel and the one after the last.
+    rows, panels : pairs of the first row or panel and the one after the last. Rows are whole tiles,
+        unless they end with those of `L`.
     column : the column of `out` that the lanes of panel 0 begin at.
     L, first, depth, P, out, fresh : see `put_tile`.
     """
     edge = np.empty((ROWS, LANES), out.dtype)
     for row in range(rows[0], rows[1], ROWS):
-        for panel in range(panels[0], panels[1]):
-            put_tile(L, row, first, depth, P, panel, out, column + panel * LANES, edge, fresh)
+        panel = panels[0]
+        if WIDE and out.itemsize == 4:
+            length = out.strides[0] // out.itemsize
+            last = min(panels[1], (out.shape[1] - column) // LANES) - 1
+            while panel < last:
+                offset = row * length + column + panel * LANES
+                add_wide_tile(L, row, first, depth, P, panel, out, offset, fresh)
+                panel += 2
+        for p in range(panel, panels[1]):
+            put_tile(L, row, first, depth, P, p, out, column + p * LANES, edge, fresh)
 
 
 @jit
@@ -224,7 +245,7 @@ def multiply(L, P, out, column):
     out : float array of shape (n, up to column + 16 n_panels) with contiguous rows; changed in
         place.
     """
-    # Six rows of L stay in the nearest cache while all panels pass.
+    # The rows of a tile stay in the nearest cache while all panels pass.
     for first in range(0, L.shape[1], DEPTH):
         depth = min(DEPTH, L.shape[1] - first)
         put_tiles(L, (0, len(L)), first, depth, P, (0, len(P)), out, column, first == 0)
@@ -256,9 +277,16 @@ def add_rows(P, A, out):
         must be finite (they meet the zeros of the panels).
     out : float array of shape (k, m, 16), C-contiguous; changed in place.
     """
-    for column in range(0, P.shape[1], ROWS):
-        for panel in range(len(out)):
-            add_packed_tile(P, column, A, panel, out[panel], column * LANES)
+    for first in range(0, len(out), NEIGHBOURS):
+        last = min(first + NEIGHBOURS, len(out))
+        for column in range(0, P.shape[1], ROWS):
+            panel = first
+            if WIDE and out.itemsize == 4:
+                while panel < last - 1:
+                    add_wide_packed_tile(P, column, A, panel, out)
+                    panel += 2
+            for p in range(panel, last):
+                add_packed_tile(P, column, A, p, out)
 
 
 @jit
@@ -291,7 +319,7 @@ def multiply_with_itself(X, P, gram):
     for first in range(0, m, DEPTH):
         depth = min(DEPTH, m - first)
         for row in range(0, n, ROWS):
-            # Only panels with a column up to the diagonal of these six rows.
+            # Only panels with a column up to the diagonal of these rows.
             panels = 0, min(len(P), (row + ROWS - 1) // LANES + 1)
             put_tiles(X, (row, row + ROWS), first, depth, P, panels, gram, 0, first == 0)
     for i in range(n):

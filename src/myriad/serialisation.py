@@ -86,6 +86,15 @@ def check_array(
         raise InputError(f"{name} must not have NaN or infinite values.")
 
 
+def check_orthonormal(columns: Any, name: str) -> None:
+    """Raise `InputError` unless the columns of a finite array are orthonormal, but for rounding."""
+    n_rows, n_columns = columns.shape
+    # More columns than rows never are, and their products may not fit into memory.
+    right = n_columns <= n_rows and np.abs(columns).max() < 1.01
+    if not right or np.abs(columns.T @ columns - np.eye(n_columns)).max() > 0.01:
+        raise InputError(f"{name} must have orthonormal columns.")
+
+
 def check_count(value: Any, name: str) -> None:
     """Raise `InputError` unless a field is a whole number of at least 1."""
     if type(value) is not int or value < 1:

@@ -5,6 +5,10 @@ loop: for each step of the depth it loads 16 contiguous numbers of a panel and m
 one number of each of 6 rows, broadcast to 16 lanes. With AVX2, 6 x 16 float32 sums take 12 of the
 16 vector registers; two hold the panel's numbers and one the broadcast number.
 
+AVX-512 has 32 registers of twice the width, in which 6 x 16 sums take only 6: too few for two
+multipliers that begin a product each cycle and end it four cycles later. There a tile has 8 rows,
+and two panels where there are two: 16 sums, and 10 numbers or vectors loaded for 16 products.
+
 Every number of the result is summed in the same order, whichever tile it is in: a product of some
 rows is bit for bit these rows of the whole product. So models do not depend on how work is cut into
 tasks.
@@ -12,11 +16,16 @@ tasks.
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 from llvmlite import ir
 
-from myriad._jit import intrinsic, types
+from myriad._jit import has_instructions, intrinsic, types
 
-ROWS, LANES = 6, 16
+WIDE = has_instructions("avx512f")
+"""Whether registers suffice for tiles of two panels of float32."""
+ROWS, LANES = 8 if WIDE else 6, 16
 SQUARE = 8
 
 _WORD, _INT = ir.IntType(64), ir.IntType(32)
@@ -24,11 +33,11 @@ _WORD, _INT = ir.IntType(64), ir.IntType(32)
 
 @intrinsic
 def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
-    """Add to 6 x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel of `P`.
+    """Add to `ROWS` x 16 numbers of `out`, or set them if `fresh`: rows of `L` times a panel.
 
     Parameters
     ----------
-    L : float array of shape (n, m) with contiguous rows, of which `row` to ``row + 5`` are used,
+    L : float array of shape (n, m) with contiguous rows, of which `ROWS` are used from `row` on,
         the last one repeated where there are no more, and of these `depth` > 0 columns from `first`
         on.
     P : float array of shape (n_panels, m, 16), C-contiguous; panel number `panel` is used.
@@ -40,23 +49,38 @@ def add_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
 
 
 @intrinsic
-def add_packed_tile(typing, R, column, P, panel, out, offset):
-    """Add to 6 x 16 numbers of `out`: columns of packed rows times a panel of `P`.
+def add_wide_tile(typing, L, row, first, depth, P, panel, out, offset, fresh):
+    """Add to `ROWS` x 32 numbers of `out`, as `add_tile` does for two panels."""
+    write = functools.partial(_write_tile, n_panels=2)
+    return types.void(L, row, first, depth, P, panel, out, offset, fresh), write
+
+
+@intrinsic
+def add_packed_tile(typing, R, column, P, panel, out):
+    """Add to `ROWS` x 16 numbers of a panel of `out`: columns of packed rows times a panel of `P`.
 
     Parameters
     ----------
     R : float array of shape (n_panels, m, 16), C-contiguous, rows as `panels.pack_rows` packs them;
-        their columns `column` to ``column + 5`` are used, the last one repeated where there are no
-        more, and summed over all rows.
-    P : float array of shape (any, at least 16 n_panels, 16), C-contiguous; panel number `panel` is
+        `ROWS` columns are used from `column` on, the last one repeated where there are no more,
+        and summed over all rows.
+    P : float array of shape (k, at least 16 n_panels, 16), C-contiguous; panel number `panel` is
         used.
-    out, offset : see `add_tile`.
+    out : float array of shape (k, m, 16), C-contiguous; panel number `panel` is changed, from
+        number `column` on.
     """
-    return types.void(R, column, P, panel, out, offset), _write_packed_tile
+    return types.void(R, column, P, panel, out), _write_packed_tile
 
 
-def _write_tile(context, builder, signature, values):
-    """Write the code of `add_tile`."""
+@intrinsic
+def add_wide_packed_tile(typing, R, column, P, panel, out):
+    """Add to two panels of `out`, as `add_packed_tile` does for `panel` and the next one."""
+    write = functools.partial(_write_packed_tile, n_panels=2)
+    return types.void(R, column, P, panel, out), write
+
+
+def _write_tile(context, builder, signature, values, n_panels=1):
+    """Write the code of `add_tile`, or of `add_wide_tile`."""
     L, row, first, depth, P, panel, out, offset, fresh = values
     (left, right, target), vector, size = _unpack_arrays(
         context, builder, signature, {0: L, 4: P, 6: out}
@@ -65,30 +89,45 @@ def _write_tile(context, builder, signature, values):
     length = _row_length(builder, left, size)
     rows = [_address(builder, left.data, i, length, first) for i in used]
     start = builder.mul(first, _WORD(LANES))
-    lanes = _address(builder, right.data, panel, _row_length(builder, right, size), start)
-    targets = _find_targets(builder, target, row, used, offset, vector, size)
-    sums = _sum_over_depth(builder, rows, lanes, depth, [ir.Constant(vector, None)] * ROWS, size)
+    lanes, targets = [], []
+    for i in range(n_panels):
+        number, column = builder.add(panel, _WORD(i)), builder.add(offset, _WORD(i * LANES))
+        lanes.append(
+            _address(builder, right.data, number, _row_length(builder, right, size), start)
+        )
+        targets += _find_targets(
+            builder, target, row, used, _row_length(builder, target, size), column, vector
+        )
+    zeros = [ir.Constant(vector, None)] * len(targets)
+    sums = _sum_over_depth(builder, rows, lanes, depth, zeros, size)
     _store(builder, targets, sums, fresh, size)
     return context.get_dummy_value()
 
 
-def _write_packed_tile(context, builder, signature, values):
-    """Write the code of `add_packed_tile`: the loop over panels, around that over their lanes."""
-    R, column, P, panel, out, offset = values
+def _write_packed_tile(context, builder, signature, values, n_panels=1):
+    """Write the code of `add_packed_tile`, or of `add_wide_packed_tile`.
+
+    It is the loop over panels of rows, around that over their lanes.
+    """
+    R, column, P, panel, out = values
     (left, right, target), vector, size = _unpack_arrays(
         context, builder, signature, {0: R, 2: P, 4: out}
     )
     used = _repeat_last(builder, column, builder.extract_value(left.shape, 1))
-    targets = _find_targets(builder, target, column, used, offset, vector, size)
-    length, none = _row_length(builder, left, size), _WORD(0)
-    start = _address(builder, right.data, panel, _row_length(builder, right, size), none)
+    length, none, starts, targets = _row_length(builder, left, size), _WORD(0), [], []
+    for i in range(n_panels):
+        here = builder.add(panel, _WORD(i))
+        starts.append(_address(builder, right.data, here, _row_length(builder, right, size), none))
+        offset = builder.mul(here, _row_length(builder, target, size))
+        offset = builder.add(offset, builder.mul(column, _WORD(LANES)))
+        targets += _find_targets(builder, target, column, used, _WORD(LANES), offset, vector)
     before, loop = builder.block, builder.append_basic_block("panels")
     builder.branch(loop)
     builder.position_at_end(loop)
-    number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in used]
+    number, sums = builder.phi(_WORD), [builder.phi(vector) for _ in targets]
     first = builder.mul(number, length)
     rows = [_address(builder, left.data, i, _WORD(LANES), first) for i in used]
-    lanes = _address(builder, start, number, _WORD(LANES * LANES), none)
+    lanes = [_address(builder, start, number, _WORD(LANES * LANES), none) for start in starts]
     grown = _sum_over_depth(builder, rows, lanes, _WORD(LANES), sums, size)
     following, after = builder.add(number, _WORD(1)), builder.append_basic_block("all")
     number.add_incoming(none, before)
@@ -119,15 +158,20 @@ def _unpack_arrays(context, builder, signature, values):
 
 
 def _repeat_last(builder, first, n):
-    """Return the indices of 6 of `n` rows or columns from `first` on, the last one repeated."""
+    """Return the numbers of `ROWS` of n rows from `first` on, the last one repeated."""
     last = builder.sub(n, _WORD(1))
     wanted = [builder.add(first, _WORD(i)) for i in range(ROWS)]
     return [builder.select(builder.icmp_signed("<", i, last), i, last) for i in wanted]
 
 
-def _find_targets(builder, target, first, used, offset, vector, size):
-    """Return the addresses that the sums are written to, and prefetch them."""
-    length = _row_length(builder, target, size)
+def _find_targets(builder, target, first, used, length, offset, vector):
+    """Return the addresses that the sums are written to, and prefetch them.
+
+    Parameters
+    ----------
+    first, used : the number of the first row of the tile, and those of all.
+    length, offset : how many numbers a row has, and how many are before those of the first row.
+    """
     targets = []
     for i in used:
         address = _address(builder, target.data, builder.sub(i, first), length, offset)
@@ -158,7 +202,14 @@ def _store(builder, addresses, sums, fresh, size):
 
 
 def _sum_over_depth(builder, rows, lanes, depth, start, size):
-    """Write the loop over the depth; return `start` plus the products of rows and lanes."""
+    """Write the loop over the depth; return `start` plus the products of rows and lanes.
+
+    Parameters
+    ----------
+    rows : the address of each row.
+    lanes : the address of each panel.
+    start : the sums to begin with: those of all rows with the first panel, then with the next.
+    """
     vector = start[0].type
     name = f"llvm.fmuladd.v{LANES}f{8 * size}"
     fuse = builder.module.globals.get(name)
@@ -170,17 +221,22 @@ def _sum_over_depth(builder, rows, lanes, depth, start, size):
     builder.position_at_end(loop)
     # The loop's variables: the step k, and the sums, which LLVM keeps in registers throughout.
     k = builder.phi(_WORD)
-    sums = [builder.phi(vector) for _ in rows]
-    address = builder.gep(lanes, [builder.mul(k, _WORD(LANES))])
-    side_by_side = builder.load(builder.bitcast(address, vector.as_pointer()), align=size)
+    sums = [builder.phi(vector) for _ in start]
+    side_by_side = []
+    for panel in lanes:
+        address = builder.gep(panel, [builder.mul(k, _WORD(LANES))])
+        side_by_side.append(builder.load(builder.bitcast(address, vector.as_pointer()), align=size))
     everywhere = ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES)
     undefined = ir.Constant(vector, ir.Undefined)
-    grown = []
-    for row, sum_ in zip(rows, sums, strict=True):
+    spread = []
+    for row in rows:
         one = builder.load(builder.gep(row, [k]))
         one = builder.insert_element(undefined, one, _INT(0))
-        spread = builder.shuffle_vector(one, undefined, everywhere)
-        grown.append(builder.call(fuse, [spread, side_by_side, sum_]))
+        spread.append(builder.shuffle_vector(one, undefined, everywhere))
+    grown = [
+        builder.call(fuse, [left, right, sum_])
+        for (right, left), sum_ in zip(itertools.product(side_by_side, spread), sums, strict=True)
+    ]
     following = builder.add(k, _WORD(1))
     builder.cbranch(builder.icmp_signed("<", following, depth), loop, after)
     k.add_incoming(_WORD(0), before)

@@ -11,6 +11,7 @@ from tests.robustness import campaign_record
 from tests.scripts import run_script
 
 MARKS = "<!-- tables: written by a command -->", "<!-- end of tables -->"
+VERDICTS = "<!-- verdicts: written by a command -->", "<!-- end of verdicts -->"
 PHOTOGRAPHS = "<!-- photographs: written by a command -->", "<!-- end of photographs -->"
 SETTINGS = "<!-- settings: written by a command -->", "<!-- end of settings -->"
 
@@ -35,7 +36,6 @@ def test_the_counts_of_the_guarantees_are_those_of_the_campaigns() -> None:
         ("calibration_tables.py", "probabilities.md", MARKS),
         ("photographs.py --table", "recipes.md", PHOTOGRAPHS),
         ("fisher_settings.py --table", "recipes.md", SETTINGS),
-        ("evidence.py", "evidence.md", MARKS),
     ],
 )
 def test_the_tables_are_those_of_the_results(
@@ -46,6 +46,14 @@ def test_the_tables_are_those_of_the_results(
     page = (DOCS / name).read_text(encoding="utf-8")
     shown = page.split(marks[0])[1].split(marks[1])[0]
     assert shown.strip() == printed.strip(), f"recipes/{recipe} docs/{name} writes them"
+
+
+def test_the_evidence_is_that_of_the_results(monkeypatch, capsys) -> None:
+    run_script(monkeypatch, "recipes/evidence.py")
+    printed = capsys.readouterr().out
+    page = (DOCS / "evidence.md").read_text(encoding="utf-8")
+    shown = [page.split(begin)[1].split(end)[0].strip() for begin, end in (VERDICTS, MARKS)]
+    assert "\n\n".join(shown) == printed.strip(), "recipes/evidence.py docs/evidence.md writes it"
 
 
 @pytest.mark.parametrize(

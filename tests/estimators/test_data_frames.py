@@ -51,6 +51,13 @@ def test_values_that_are_missing(library):
         myriad.NearestMeans().fit(holes, y)
 
 
+def test_a_lazy_frame(library, frame):
+    if not hasattr(frame, "lazy"):
+        pytest.skip("the library has none")
+    with pytest.raises(InputError, match=r"call its collect\(\) first"):
+        myriad.NearestMeans().fit(frame.lazy(), y)
+
+
 def test_categories_are_labels():
     pandas = pytest.importorskip("pandas")
     found = myriad.NearestMeans().fit(X, pandas.Series(y, dtype="category")).classes_

@@ -125,6 +125,19 @@ class TestDamage:
         grey = np.full(shape, 128, np.uint8)
         np.testing.assert_array_equal(read_image(encode(grey, "JPEG", **options)), grey)
 
+    @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_blocks": 2}])
+    @pytest.mark.parametrize("colour", [False, True])
+    def test_large_jpeg_files(self, options, colour):
+        """They are decoded at a smaller size to find out whether they are complete."""
+        picture = np.full((2048, 2064, 3) if colour else (2048, 2064), 128, np.uint8)
+        picture[:64, :64] = (colour_picture if colour else grey_picture)(64, 64)
+        data = encode(picture, "JPEG", quality=30, **options)
+        assert read_image(data, colour=colour).shape == picture.shape
+        for more in ((1, 0), (0, 1), (16, 40)):
+            larger = resize_jpeg(data, np.add(picture.shape[:2], more))
+            with pytest.raises(BadImage, match="truncated JPEG"):
+                read_image(larger, colour=colour)
+
     def test_jpeg_filled_up_with_zeros(self):
         data = encode(colour_picture(120, 160), "JPEG")
         assert reason_of(data[: len(data) // 2] + bytes(len(data) // 2)) == "truncated JPEG"
@@ -236,6 +249,34 @@ class TestBombs:
         at = data.index(b"\xff\xc0")
         data[at + 5 : at + 9] = struct.pack(">HH", 65000, 65000)
         assert reason_of(bytes(data)).startswith("4225000000 pixels")
+
+    def test_jpeg_with_a_frame_just_below_the_limit(self, tmp_path):
+        """A small file is decoded with less than 600 MB; it took 1.3 GB."""
+        (tmp_path / "a.jpg").write_bytes(resize_jpeg(encode(RGB, "JPEG"), (9000, 9000)))
+        script = (
+            "import pathlib, resource, sys\n"
+            "from myriad.images.reading import read_image, BadImage\n"
+            "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+            "try: read_image(pathlib.Path(sys.argv[1]), colour=True)\n"
+            "except BadImage as error: print(error)\n"
+            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, str(tmp_path / "a.jpg")],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+        reason, kilobytes = done.stdout.splitlines()
+        assert reason == "truncated JPEG"
+        assert int(kilobytes) < 600_000
+
+    def test_webp_of_many_pixels(self):
+        """A file of 34 bytes took 2 GB."""
+        data = encode(np.zeros((8000, 8000), np.uint8), "WEBP", lossless=True, method=0)
+        assert len(data) < 1000
+        assert reason_of(data) == "64000000 pixels, more than the limit of 50000000"
 
     def test_rare_tiff(self):
         data = encode_float_tiff(RGB.astype(np.float32) / 255.0)

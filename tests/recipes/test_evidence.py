@@ -24,6 +24,8 @@ def recipes(monkeypatch):
         ([1.2], {}, "holds"),
         ([0.8], {}, "undecided"),
         ([0.0, 0.0], {}, "**does not hold**"),
+        ([-0.2, 0.1, 0.2, -0.1] * 4, {}, "**does not hold**"),
+        ([-0.2, 0.1, 0.2, -0.1] * 4, {"least": -1.0}, "holds"),
         ([0.0, 0.0], {"tested": 240}, "undecided"),
         ([], {}, "not run"),
         ([4.2], {"tested": 24}, "undecided"),
@@ -44,12 +46,26 @@ def test_comparisons_of_our_own_are_not_counted(recipes):
     assert (count_verdict(text, HOLDS), count_verdict(text, FAILS)) == (1, 1)
 
 
+def test_a_main_claim_that_does_not_hold_has_a_reason(recipes, monkeypatch):
+    import evidence_summary
+    from evidence_claims import FAILS, HOLDS, format_claims
+
+    starts = (("a", "because"), ("b", "although"))
+    monkeypatch.setattr(evidence_summary, "MAIN", {"[XY]": starts})
+    claims = [("a (1)", "+1", "−1", FAILS), ("c", "+1", "+1", HOLDS), ("b (2)", "+1", "+1", HOLDS)]
+    table = evidence_summary.table_of_main_claims({"[XY] Paper": format_claims(claims)})
+    assert table.splitlines()[2:] == [
+        f"| [XY] | a (1) | +1 | −1 | {FAILS}: because |",
+        f"|  | b (2) | +1 | +1 | {HOLDS} |",
+    ]
+
+
 def test_tables_are_printed_for_other_results(recipes, monkeypatch, tmp_path):
     from evidence import format_tables
     from evidence_claims import Source
 
     monkeypatch.setattr(Source, "folder", tmp_path)
-    assert format_tables().count("\n\nNot run.") == 5
+    assert format_tables()["tables"].count("\n\nNot run.") == 5
     run = {"machine": "a machine", "commit": "1", "date": "2026-01-01"}
     row = {"chosen": {}, "test": [float(n) for n in range(6)]} | run
     lines = {f"table8/{line}/0": {"test": 5.0} | run for line in ("Wsabie++", "Wsabie")}
@@ -60,7 +76,7 @@ def test_tables_are_printed_for_other_results(recipes, monkeypatch, tmp_path):
     }
     for name, content in found.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf-8")
-    text = format_tables()
+    text = "\n\n".join(format_tables().values())
     assert "birds, `recipes/silhouettes.py`. Run on 2026-01-01, a machine." in text
     assert "| OVA | 0.00 | 1.00 |" in text
     assert "| Table 8: Wsabie++ | 5.0 |" in text

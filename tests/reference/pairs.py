@@ -55,14 +55,56 @@ def balance(positives, negatives):
     return np.maximum(positives - t, 0), np.maximum(negatives + t, 0)
 
 
+def list_predictions(labels, n_classes, k):
+    """Return ``Y' - Y`` and Delta of every prediction Y' with at most k n ones, as arrays."""
+    n = len(labels)
+    truth = np.eye(n_classes)[labels].ravel()
+    found = []
+    for size in range(k * n + 1):
+        for chosen in combinations(range(n * n_classes), size):
+            prediction = np.zeros(n * n_classes)
+            prediction[list(chosen)] = 1.0
+            found.append(prediction)
+    predictions = np.array(found)
+    return predictions - truth, 1.0 - predictions @ truth / n
+
+
 def recall_slack(S, labels, k):
     """Return the largest ``Delta + <Y' - Y, S> / n`` over all Y' with at most k n ones."""
-    n, n_classes = S.shape
-    truth = {(i, int(y)) for i, y in enumerate(labels)}
-    pairs = [(i, c) for i in range(n) for c in range(n_classes)]
-    best = -np.inf
-    for size in range(k * n + 1):
-        for chosen in combinations(pairs, size):
-            gained = sum(S[pair] for pair in chosen) - sum(S[pair] for pair in truth)
-            best = max(best, 1 - len(truth.intersection(chosen)) / n + gained / n)
-    return best
+    moves, missed = list_predictions(labels, S.shape[1], k)
+    return float((missed + moves @ S.ravel() / len(labels)).max())
+
+
+def recall_value(W, X, labels, k, lam, batches):
+    """Return the value of Recall@k in batches, lists of row numbers: the mean of their slacks."""
+    slacks = [recall_slack(X[some] @ W.T, labels[some], k) for some in batches]
+    sizes = [len(some) / len(X) for some in batches]
+    return lam / 2 * (W**2).sum() + np.dot(sizes, slacks)
+
+
+def recall_optimum(X, labels, n_classes, k, lam, batches):
+    """Return the least value of Recall@k in batches: a slack for each, above all predictions."""
+    size = n_classes * X.shape[1]
+    parts = []
+    for number, some in enumerate(batches):
+        moves, missed = list_predictions(labels[some], n_classes, k)
+        M = moves.reshape(len(moves), len(some), n_classes)
+        planes = np.einsum("pic,id->pcd", M, X[some]).reshape(len(moves), size) / len(some)
+        slack = np.zeros((len(moves), len(batches)))
+        slack[:, number] = -1.0
+        parts.append(np.hstack([planes, slack, missed[:, None]]))
+    A = np.vstack(parts)
+    shares = np.array([len(some) / len(X) for some in batches])
+    found = minimize(
+        lambda z: lam / 2 * (z[:size] ** 2).sum() + shares @ z[size:],
+        np.concatenate([np.zeros(size), np.ones(len(batches))]),
+        jac=lambda z: np.concatenate([lam * z[:size], shares]),
+        method="SLSQP",
+        constraints={
+            "type": "ineq",
+            "fun": lambda z: -A[:, :-1] @ z - A[:, -1],
+            "jac": lambda z: -A[:, :-1],
+        },
+        options={"maxiter": 500, "ftol": 1e-12},
+    )
+    return found.fun

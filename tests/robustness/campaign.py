@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 PARTS = ("faults", "workers", "kills", "pairs", "fuzz", "http")
 SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0.15, "http": 0.05}
 """The share of each part of the time; of the remaining parts, in proportion."""
-SLICE = 60.0
+SLICE = 20.0
 """CPU seconds that a reader is fuzzed for at a time, at most."""
 ENOUGH = 600.0
 """CPU seconds that every reader is fuzzed for once, over all recorded runs."""
@@ -275,15 +275,17 @@ def _fuzz_reader(campaign: Campaign, name: str, seconds: float, seed: int, ends:
 
 
 def run_http(campaign: Campaign, ends: float) -> None:
-    """Send requests to the application."""
+    """Send requests to the application, other ones than recorded runs."""
+    from tests.robustness.campaign_record import count_files
     from tests.robustness.http_fuzzing import fuzz_http
 
     result = fuzz_http(
         campaign.ready / "model",
         campaign.work / "feedback",
         seconds=max(1.0, ends - time.monotonic()),
-        seed=campaign.seed,
+        seed=campaign.seed * 1_000_000 + count_files("http").get("serve", 0),
     )
+    campaign.cpu_seconds["HTTP requests"] = round(result.seconds, 1)
     for what, path in result.faults.items():
         campaign.report(what, str(path))
     campaign.count("http", "serve", result.n)

@@ -116,7 +116,7 @@ def _describe_faults(runs: list[dict[str, Any]]) -> str:
 
 
 def sum_cpu_seconds() -> dict[str, float]:
-    """Return the CPU time that each reader was fuzzed for in all runs that recorded it."""
+    """Return the CPU time that each reader, HTTP included, was fuzzed for in all recorded runs."""
     seconds: dict[str, float] = {}
     for run in read_runs():
         for name, more in run.get("cpu_seconds", {}).items():
@@ -124,11 +124,11 @@ def sum_cpu_seconds() -> dict[str, float]:
     return seconds
 
 
-def count_files() -> dict[str, int]:
-    """Return how many changed files each reader has read in all runs."""
+def count_files(part: str = "fuzz") -> dict[str, int]:
+    """Return how many changed files, or requests, each reader has read in all runs."""
     files: dict[str, int] = {}
     for run in read_runs():
-        for name, more in run["tried"].get("fuzz", {}).items():
+        for name, more in run["tried"].get(part, {}).items():
             files[name] = files.get(name, 0) + more
     return files
 

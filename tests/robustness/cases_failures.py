@@ -154,6 +154,20 @@ FAILURE_CASES = [
         trained(),
         patch=fill_disk("myriad.pipelines.stores.exporting.write_header"),
     ),
+    *(
+        Case(
+            f"disk full: {option}",
+            f"predict model images {option}",
+            1,
+            f"No space left for {output}. Free some space",
+            trained(),
+            patch=fill_disk(function),
+        )
+        for option, output, function in (
+            ("--csv p.csv", "p.csv", "myriad.pipelines.predicting.files._format"),
+            ("--sort-into s --copy", "s/ant/0.png", "shutil.copy2"),
+        )
+    ),
     Case(
         "store to train on was truncated",
         f"train model.store --out m {QUICK}",

@@ -37,6 +37,7 @@ FAULTS = {
     "write": ("full disk", CUT, KILL_AFTER),
     "flush": ("bad disk",),
     "rename": ("bad disk", KILL_BEFORE, KILL_AFTER),
+    "link": ("full disk", "no permission", KILL_AFTER),
     "mkdir": ("full disk", "no permission"),
     "remove": ("bad disk", KILL_AFTER),
     "list": ("bad disk",),
@@ -170,14 +171,15 @@ def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
 
         return mock.patch.object(module, name, run)
 
-    def patch_rename(name):
+    def patch_second(name, action):
+        """Return a patch of a function of two paths, the second of which is watched."""
         plain = getattr(os, name)
 
-        def run(source, target, **options):
+        def run(source, target, *rest, **options):
             relative = watch.relative_path(target)
             if relative is None:
-                return plain(source, target, **options)
-            return watch.call("rename", relative, lambda: plain(source, target, **options))
+                return plain(source, target, *rest, **options)
+            return watch.call(action, relative, lambda: plain(source, target, *rest, **options))
 
         return mock.patch.object(os, name, run)
 
@@ -217,8 +219,9 @@ def watched(folder: Path, fault: Fault | None = None) -> Iterator[Watch]:
         patch_function(os, "scandir", "list"),
         patch_function(os, "listdir", "list"),
         patch_function(fcntl, "flock", "lock"),
-        patch_rename("rename"),
-        patch_rename("replace"),
+        patch_second("rename", "rename"),
+        patch_second("replace", "rename"),
+        patch_second("symlink", "link"),
     ]
     for patch in patches:
         patch.start()

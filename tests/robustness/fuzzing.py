@@ -1,8 +1,8 @@
 """Fuzzing of readers for some seconds each, in a forked process that may crash or hang.
 
 A changed file that reaches lines of the package that no other file has reached is kept and changed
-further, and so are some files with a new error message and some that were read. The files of a run
-so come to look like what the reader checks for.
+further, also by later runs, and so are some files with a new error message and some that were read.
+The files so come to look like what the reader checks for.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import shutil
 import signal
 import time
 import traceback
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from random import Random
 
-from tests.robustness.mutation import Mutate
+from tests.robustness.mutation import Mutate, mutate_bytes
 from tests.robustness.process_timeout import ProcessTimeout
 from tests.robustness.reached_lines import ReachedLines
 from tests.robustness.readers import Reader
@@ -87,6 +88,7 @@ def fuzz(
 
     Parameters
     ----------
+    found : its folder ``reached`` keeps the files that reached new lines, for the next call.
     seconds : of CPU time, which does not depend on how busy the machine is.
     ends : a limit of `time.monotonic`.
     """
@@ -94,14 +96,19 @@ def fuzz(
     kinds = (reader.make, *reader.others)
     while (left := seconds - result.seconds) > 0 and time.monotonic() < ends:
         work.mkdir()
-        kinds[seed % len(kinds)](ready, work)
+        kind = seed % len(kinds)
+        kinds[kind](ready, work)
+        kept = found / "reached" / str(kind)
+        kept.mkdir(parents=True, exist_ok=True)
         share = min(left, max(1.0, seconds / len(kinds)))
         log, child = work / "log", os.fork()
         if child == 0:
             try:
-                _read_many(reader, work, Random(seed), share, ends, log)
-            finally:
-                os._exit(0)
+                _read_many(reader, work, Random(seed), share, ends, log, kept)
+            except BaseException:  # of the fuzzing itself
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
         died, used = _watch(child, log)
         result.seconds += used
         lines = log.read_text().splitlines() if log.exists() else []
@@ -116,7 +123,6 @@ def fuzz(
             faults.append(f"{died} {_keep(work, content)}")
         for fault in faults:
             what, _, name = fault.rpartition(" ")
-            found.mkdir(parents=True, exist_ok=True)
             result.faults[what] = found / name
             shutil.move(work / name, found / name)  # perhaps to another file system
         shutil.rmtree(work)
@@ -151,24 +157,37 @@ class _Corpus:
 
 
 def _read_many(
-    reader: Reader, folder: Path, draw: Random, seconds: float, ends: float, log: Path
+    reader: Reader,
+    folder: Path,
+    draw: Random,
+    seconds: float,
+    ends: float,
+    log: Path,
+    kept: Path,
 ) -> None:
     seconds += time.process_time()
     signal.signal(signal.SIGPROF, _raise_slow)
     os.chdir(folder)
     valid = [(folder / reader.file).read_bytes(), *reader.seeds]
-    corpus, reached, n_lines = _Corpus(valid), ReachedLines(), 0
+    corpus, reached = _Corpus(valid), ReachedLines()
     for content in valid:
-        reader.try_content(folder, content)
+        with reached:
+            reader.try_content(folder, content)
+    n_lines = reached.n
+    earlier = [path.read_bytes() for path in sorted(kept.iterdir())]
     said: set[str] = set()
     known: set[str] = set()
     with log.open("w", buffering=1) as stream:
-        while time.process_time() < seconds and time.monotonic() < ends:
-            content = _change(reader.mutate, corpus.choose(draw), draw)
+        while earlier or (time.process_time() < seconds and time.monotonic() < ends):
+            if earlier:
+                content = earlier.pop()
+            else:
+                content = _change(reader.mutate, corpus.choose(draw), draw)
             before, kind = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "fault"
             signal.setitimer(signal.ITIMER_PROF, SLOW)
             try:
-                with reached:
+                with reached, warnings.catch_warnings():
+                    warnings.simplefilter("error")  # users would see them before a sentence
                     answer = reader.try_content(folder, content)
                 kind = re.sub(r"\d+|'[^']*'|\"[^\"]*\"|\s+", " ", answer)[:120]
             except BaseException as error:
@@ -184,6 +203,8 @@ def _read_many(
                 stream.write(f"read {kind!a}\n")
             if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before > MEMORY:
                 stream.write(f"fault memory {_keep(folder, content)}\n")
+            if reached.n > n_lines:
+                _keep(kept, content)
             corpus.keep(
                 content,
                 draw,
@@ -198,12 +219,16 @@ def _read_many(
 
 def _change(mutate: Mutate, content: bytes, draw: Random) -> bytes:
     for _ in range(draw.choice([1, 1, 2])):
-        content = mutate(content, draw)
+        try:
+            content = mutate(content, draw)
+        except Exception:  # of a library that reads what was changed before
+            content = mutate_bytes(content, draw)
     return content[:LARGEST]
 
 
 def _keep(folder: Path, content: bytes) -> str:
-    name = f"{hashlib.sha256(content).hexdigest()[:12]}.fault"
+    """Write a file whose name is its checksum; return the name."""
+    name = f"{hashlib.sha256(content).hexdigest()[:12]}.bin"
     (folder / name).write_bytes(content)
     return name
 

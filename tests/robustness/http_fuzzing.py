@@ -158,7 +158,7 @@ def fuzz_http(
     model: Path, feedback: Path, *, seed: int, seconds: float = inf, requests: int = 10**9
 ) -> Fuzzed:
     """Send requests, for some seconds or a number of them, some at once; return the faults."""
-    draw, result = Random(seed), Fuzzed()
+    draw, result, started = Random(seed), Fuzzed(), process_time()
     with Client(model, feedback=str(feedback), max_images=4, max_megabytes=1.0) as client:
         folder = client.service.model.folder
         dim, labels = folder.model.dim, list(folder.class_names)
@@ -182,6 +182,7 @@ def fuzz_http(
                     result.faults[what] = Path(repr(request)[:2000])
         if client.reader.budget.used:
             result.faults[f"{client.reader.budget.used} bytes were not released"] = Path()
+    result.seconds = process_time() - started
     return result
 
 

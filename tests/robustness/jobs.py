@@ -82,6 +82,11 @@ JOBS = [
         "train rows.store --out new --objective ovr --epochs 1 --threads 1",
         ("rows.store",),
     ),
+    Job(
+        "train negatives",
+        "train rows.store --out new --objective softmax --negatives 1 --epochs 2 --threads 1",
+        ("rows.store",),
+    ),
     Job("extract", f"extract images --out new.store {DESCRIBE}", ("images",)),
     Job(
         "extract over",
@@ -100,6 +105,12 @@ JOBS = [
     Job("export rows", "export model.store --out new --threads 1", ("model.store",), "--overwrite"),
     Job("export model", "export model --out new.onnx --threads 1", ("model",), "--overwrite"),
     Job(
+        "export weights",
+        "export model --out new --weights int8 --threads 1",
+        ("model",),
+        "--overwrite",
+    ),
+    Job(
         "predict",
         "predict model images/ant --csv new.csv --threads 1",
         ("model", "images"),
@@ -110,6 +121,15 @@ JOBS = [
         "predict model images/ant --parquet new.parquet --threads 1",
         ("model", "images"),
         "--overwrite",
+    ),
+    *(
+        Job(
+            f"predict {name}",
+            f"predict model images/ant --sort-into new {option} --threads 1",
+            ("model", "images"),
+            "--overwrite",
+        )
+        for name, option in (("links", ""), ("copies", "--copy"))
     ),
     Job(
         "extend",
@@ -124,6 +144,12 @@ JOBS = [
         "--overwrite",
     ),
     Job("check", "check model.store --out new --threads 1", ("model.store",), "--overwrite"),
+    Job(
+        "check images",
+        "check images --out new --fix new.csv --threads 1",
+        ("images",),
+        "--overwrite",
+    ),
     Job("info", "info --threads 1", (), ""),
     Job("evaluate", "evaluate model images --json --threads 1", ("model", "images"), ""),
     Job(

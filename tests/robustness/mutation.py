@@ -238,7 +238,15 @@ def _change_member(content: bytes, draw: Random) -> bytes:
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
             members = [(one, (archive.extractfile(one) or io.BytesIO()).read()) for one in archive]
-    except (tarfile.TarError, ValueError, OSError, EOFError, KeyError, RecursionError):
+    except (
+        tarfile.TarError,
+        ValueError,
+        OSError,
+        EOFError,
+        KeyError,
+        RecursionError,
+        OverflowError,
+    ):
         members = []
     if not members:
         return mutate_bytes(content, draw)

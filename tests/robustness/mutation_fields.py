@@ -30,6 +30,10 @@ _OPERATIONS = [
     b".",
 ]
 """Operations of a pickle without an argument: to pop, to build, to call and others."""
+_FRAMES = (b"\xff\xc0", b"\xff\xc1", b"\xff\xc2")
+"""Markers of the segments of a JPEG file that state its height and width."""
+_SIDES = (1, 2, 7, 8, 9, 16, 17, 1000, 9999, 65535)
+"""Heights and widths of a JPEG, the products of some of which are just allowed."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -57,6 +61,10 @@ def mutate_jpeg(content: bytes, draw: Random) -> bytes:
         return mutate_bytes(content, draw)
     chosen = draw.randrange(len(segments))
     marker, data = segments[chosen]
+    if marker in _FRAMES and len(data) > 5 and draw.randrange(2):
+        sides = struct.pack(">HH", draw.choice(_SIDES), draw.choice(_SIDES))
+        segments[chosen] = (marker, data[:1] + sides + data[5:])
+        return _join_segments(content[:2], segments, content[at:])
     match draw.randrange(6):
         case 0:
             del segments[chosen]
@@ -68,8 +76,12 @@ def mutate_jpeg(content: bytes, draw: Random) -> bytes:
             segments[chosen] = (bytes([0xFF, draw.randrange(0xC0, 0xFF)]), data)
         case _:
             segments[chosen] = (marker, mutate_front(data, draw)[:65_000])
+    return _join_segments(content[:2], segments, content[at:])
+
+
+def _join_segments(start: bytes, segments: list[tuple[bytes, bytes]], rest: bytes) -> bytes:
     packed = [one + struct.pack(">H", len(data) + 2) + data for one, data in segments]
-    return content[:2] + b"".join(packed) + content[at:]
+    return start + b"".join(packed) + rest
 
 
 def mutate_tiff(content: bytes, draw: Random) -> bytes:

@@ -32,6 +32,9 @@ from tests.robustness.mutation import (
 )
 
 _DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
+_MOST_ROWS = 1000
+_MOST_BYTES = 1 << 18
+"""Rows and bytes of a table to change, at most: large ones would take most of the time."""
 _NAMES = ("", "a", "label", "row", "../x", "x" * 300)
 _TYPES: tuple[tuple[pa.DataType, list[Any]], ...] = (
     (pa.null(), [None]),
@@ -147,7 +150,7 @@ def change_table(table: pa.Table, draw: Random) -> pa.Table:
         return table
     at = draw.randrange(table.num_columns)
     name, column = table.column_names[at], table.column(at)
-    match draw.randrange(12):
+    match draw.randrange(24):
         case 0:
             return table.remove_column(at)
         case 1:
@@ -159,7 +162,8 @@ def change_table(table: pa.Table, draw: Random) -> pa.Table:
             start = draw.randrange(table.num_rows + 1)
             return table.slice(start, draw.choice([0, 1, 5, 1000]))
         case 4:
-            return pa.concat_tables([table] * draw.choice([2, 3, 50]))
+            times = min(draw.choice([2, 3, 50]), _MOST_ROWS // max(1, table.num_rows))
+            return pa.concat_tables([table] * max(1, times))
         case 5:
             metadata = dict(table.schema.metadata or {b"huggingface": b'{"info": {}}'})
             key = draw.choice(sorted(metadata))
@@ -171,10 +175,20 @@ def change_table(table: pa.Table, draw: Random) -> pa.Table:
             other = pa.array([draw.choice(values) for _ in range(len(column))], kind)
             return table.set_column(at, name, other)
     values = column.to_pylist()
-    if values:
-        row = draw.randrange(len(values))
-        values[row] = _change_value(values[row], draw)
+    for _ in range(draw.choice([1, 1, 2, 5]) if values else 0):
+        row, other = draw.randrange(len(values)), draw.randrange(len(values))
+        value = values[other] if draw.randrange(4) == 0 else _change_value(values[row], draw)
+        values[row] = _fit_value(value, column.type)
     return table.set_column(at, table.schema.field(at), pa.array(values, column.type))
+
+
+def _fit_value(value: Any, kind: pa.DataType) -> Any:
+    """Return a value with the length that a type wants."""
+    if isinstance(value, bytes) and pa.types.is_fixed_size_binary(kind):
+        return value[: kind.byte_width].ljust(kind.byte_width, b"\0")
+    if isinstance(value, list) and pa.types.is_fixed_size_list(kind):
+        return ([*value, *value] or [0])[: kind.list_size]
+    return value
 
 
 def _change_value(value: Any, draw: Random) -> Any:
@@ -216,7 +230,9 @@ def _read_valid(content: bytes, read: Callable[[bytes], pa.Table]) -> pa.Table:
     """Return a table whose values cannot end this process."""
     table = read(content)
     table.validate(full=True)
-    return table
+    return table.slice(
+        0, max(1, min(_MOST_ROWS, _MOST_BYTES * table.num_rows // (table.nbytes + 1)))
+    )
 
 
 def _read_arrow(content: bytes) -> pa.Table:
@@ -226,7 +242,7 @@ def _read_arrow(content: bytes) -> pa.Table:
 def _write_arrow(table: pa.Table, draw: Random) -> bytes:
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression=draw.choice([None, None, "lz4", "zstd"]))
-    size = draw.choice([None, None, None, 1, 5])
+    size = draw.choice([None, None, None, max(1, table.num_rows // 20), 5])
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
         for batch in table.combine_chunks().to_batches(size):
             writer.write_batch(batch)
@@ -242,7 +258,7 @@ def _write_parquet(table: pa.Table, draw: Random) -> bytes:
     pq.write_table(
         table,
         stream,
-        row_group_size=draw.choice([1, 3, 1000]),
+        row_group_size=max(draw.choice([1, 3, 1000]), table.num_rows // 20),
         compression=draw.choice(["none", "snappy", "zstd", "gzip"]),
         use_dictionary=draw.choice([True, False]),
         data_page_version=draw.choice(["1.0", "2.0"]),

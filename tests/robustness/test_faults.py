@@ -22,6 +22,7 @@ SAMPLED = {
     "compress": 3,
     "export rows": 3,
     "predict": 3,
+    "predict links": 2,
     "report model": 2,
     "tune": 4,
 }
@@ -97,6 +98,7 @@ def make_calls(folder):
     (folder / "below").mkdir()
     (folder / "below/a").write_bytes(b"12345678")
     os.replace(folder / "below/a", folder / "b")
+    os.symlink(folder / "b", folder / "linked")
     os.listdir(folder)
     content = (folder / "b").read_bytes()
     shutil.rmtree(folder / "below")
@@ -109,7 +111,7 @@ def test_calls_are_counted_and_each_can_fail(tmp_path):
     with watched(tmp_path / "first") as watch:
         assert make_calls(tmp_path / "first") == b"12345678"
     kinds = [action for action, _ in watch.calls]
-    assert kinds[:6] == ["mkdir", "create", "write", "rename", "list", "read"]
+    assert kinds[:6] == ["mkdir", "create", "write", "rename", "link", "list"]
     assert kinds.count("remove") == 2
     faults = [fault for fault in watch.faults() if not fault.kills]
     assert {fault.number for fault in faults} == set(range(len(kinds)))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import logging
 import shutil
 from pathlib import Path
 
@@ -170,6 +171,12 @@ BAD = {
 def test_bad_bodies_are_refused_in_one_sentence(images, case):
     content, headers, status, words = BAD[case]
     assert words in refusal(images.post("/predict", content, headers=headers), status)
+
+
+def test_broken_forms_are_not_logged(images, monkeypatch, capsys):
+    monkeypatch.setattr(logging.root, "handlers", [])  # those of pytest
+    refusal(images.post("/predict", b"--other\r\n", headers=MULTIPART), 400)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(

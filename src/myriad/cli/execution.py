@@ -21,11 +21,17 @@ from typer.main import get_command
 
 from myriad.cli.text import printable, to_line
 from myriad.cli.verb import Outcome
-from myriad.errors import MyriadError, did_you_mean, lacks_library_memory, lacks_threads, shorten
+from myriad.errors import (
+    FULL_DISK,
+    MyriadError,
+    did_you_mean,
+    lacks_library_memory,
+    lacks_threads,
+    shorten,
+)
 
 WORK, INPUT, INTERRUPTED = 1, 2, 130
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 _WRONG_PATH = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP}
 
@@ -217,7 +223,7 @@ def _explain_system(error: OSError) -> Failure:
     """Explain a refusal of the operating system; a library may leave out number and path."""
     path = error.filename
     reason = error.strerror or str(error) or type(error).__name__
-    if error.errno in _FULL:
+    if error.errno in FULL_DISK:
         where = f"for {path}" if path else "on the device"
         return Failure(WORK, f"No space left {where}. Free some space, then run the command again.")
     if path is None and error.errno == errno.ENOENT and not _is_somewhere():

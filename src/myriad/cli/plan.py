@@ -117,6 +117,7 @@ def plan(
             min=1, help="Wrong classes drawn for each row of softmax.", show_default="all"
         ),
     ] = None,
+    average: Annotated[bool, typer.Option("--average", help="Average the weights.")] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Number of epochs.")] = 20,
     workers: Annotated[
         str | None,
@@ -186,6 +187,7 @@ def plan(
         objective=objective,
         beta=beta,
         negatives=negatives,
+        average=average,
         epochs=epochs,
         workers=1 if len(counts) > 1 else (*counts, run.threads)[0],
     )

@@ -31,7 +31,13 @@ from myriad.parallel import (
 )
 from myriad.progress import Advance
 from myriad.randomness import generator
-from myriad.serialisation import check_array, check_count, is_number, later_field
+from myriad.serialisation import (
+    check_array,
+    check_count,
+    check_orthonormal,
+    is_number,
+    later_field,
+)
 
 _BATCH = 32  # rows projected at a time
 _TASK = 128  # rows of the sample whose products are summed by one task
@@ -60,8 +66,7 @@ class BilinearCode(Code, kind="bilinear"):
         check_count(self.dim, "The number of features of a bilinear code")
         for side in (self.left, self.right):
             check_array(side, "A side of a bilinear code", (None, None))
-            if np.abs(side.T @ side - np.eye(side.shape[1])).max() > 0.01:
-                raise InputError("The sides of a bilinear code must have orthonormal columns.")
+            check_orthonormal(side, "A side of a bilinear code")
         if (
             not self.dim
             <= len(self.left) * len(self.right)

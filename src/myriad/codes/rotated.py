@@ -19,7 +19,7 @@ from myriad.codes.registry import ROTATIONS
 from myriad.errors import InputError, did_you_mean
 from myriad.parallel import DEFAULT_LEARNING, LearningContext, thread_executor
 from myriad.randomness import generator
-from myriad.serialisation import check_array
+from myriad.serialisation import check_array, check_orthonormal
 
 MAX_SIZE = 512
 """Features that are rotated together, at most."""
@@ -47,8 +47,7 @@ class RotatedCode(Code, kind="rotated"):
         check_array(R, "The rotation of a code", (None, None))
         if R.shape[0] != R.shape[1] or len(R) > self.code.dim:
             raise InputError(f"A rotation of {R.shape} does not fit {self.code.dim} features.")
-        if np.abs(R @ R.T - np.eye(len(R))).max() > 0.01:
-            raise InputError("The rotation of a code must be orthogonal.")
+        check_orthonormal(R, "The rotation of a code")
 
     @property
     def dim(self) -> int:  # type: ignore[override]

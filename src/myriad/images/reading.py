@@ -37,6 +37,8 @@ from myriad.images.pixels import fit_channels, flatten_image, make_upright, scal
 from myriad.images.png import lacks_data
 
 MAX_PIXELS = 100_000_000
+MAX_WEBP_PIXELS = 50_000_000
+"""Maximum pixels of a WebP, whose decoder takes 15 bytes for each; 34 bytes can state many."""
 MAX_SIDE = 1_000_000
 """Maximum pixels per side: decoders keep a pointer for every line of pixels."""
 MAX_FILE_BYTES = 512 * 2**20
@@ -223,15 +225,17 @@ def _read_with_pillow(
             if form != "TIFF":
                 raise
             return _read_rare_tiff(data, colour, max_pixels)
-        _refuse_bomb(*image.size, max_pixels)
+        most = min(max_pixels, MAX_WEBP_PIXELS) if form == "WebP" else max_pixels
+        _refuse_bomb(*image.size, most)
         if form == "PNG" and image.size[0] * image.size[1] > 8 * _DEFLATE_RATIO * len(data):
             raise BadImage("truncated PNG")  # found before memory is allocated for all pixels
         image.load()
         if form == "PNG" and lacks_data(data, image):
             raise BadImage("truncated PNG")
         # Read after loading: Pillow rotates TIFF by itself and then removes the tag.
-        pixels = flatten_image(image, colour=colour)
-        return make_upright(pixels, _orientation_of(image))
+        pixels, orientation = flatten_image(image, colour=colour), _orientation_of(image)
+        del image  # as large as the pixels, which may be copied
+        return make_upright(pixels, orientation)
 
 
 def _refuse_truncated(data: bytes, form: str) -> None:

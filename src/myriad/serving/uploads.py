@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import math
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ MAX_HEADER_BYTES = 4096
 MAX_FIELD_BYTES = 4096
 ROWS_PER_IMAGE = 16
 """A request may have this many times more rows than images: rows need no extraction."""
+# Refused forms have an answer; the parser's warnings would let anybody fill the log of a server.
+logging.getLogger("python_multipart").addHandler(logging.NullHandler())
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_TYPES = ("application/x-npy", "application/npy", "application/vnd.numpy")
 _PLAIN_TYPES = ("", "application/octet-stream", "application/x-www-form-urlencoded")

@@ -31,6 +31,8 @@ from myriad.training.sgd.fitting import make_trainer
         (Epochs("softmax", 100, 10), "softmax", 1000),
         (Epochs("softmax", 100, 10, negatives=7), "softmax, sampled", 80),
         (Epochs("softmax", 100, 10, negatives=700), "softmax, sampled", 1000),
+        (Epochs("softmax", 100, 10, negatives=7, average=True), "softmax, sampled, averaged", 80),
+        (Epochs("ovr", 100, 10, 16.0, average=True), "dense, averaged", 1000),
     ],
 )
 def test_what_is_multiplied(epochs, kind, work):
@@ -57,6 +59,15 @@ def test_chunks_are_those_of_the_trainer(epochs):
     assert stated.block == layout.block == trainer.block
     assert stated.grams == layout.grams
     assert stated.count_rows(32) == layout.count_rows(32)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("objective", ["ovr", "multiclass", "softmax"])
+def test_averages_are_kept_where_they_are_planned(objective, average):
+    epochs = Epochs(objective, 12, 16, 2.0 if objective == "ovr" else None, average=average)
+    trainer = make_trainer(epochs.method(), [Setting(0.1, epochs.beta)], draw_rows(epochs), 12, 1.0)
+    copies = [array for array in (trainer.V, trainer.Q) if array.size]
+    assert epochs.cost.copies == len(copies) == 1 + average
 
 
 @pytest.mark.parametrize("beta", [8.0, 500.0, 9000.0, math.inf])

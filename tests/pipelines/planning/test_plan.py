@@ -15,7 +15,12 @@ from myriad.pipelines.planning.plan import LIKE, Job, advise, plan, plan_extract
 
 CORE = Machine(sgemm=4e10, decode=2e9, read=5e8, write=5e8, cores=2, memory=16 << 30)
 PACES = {"dense": 2e10, "sampled": 4e9, "multiclass": 2e10, "ranking": 4e9, "warp": 2e10}
-PACES |= {"softmax": 1e10, "softmax, sampled": 4e9}
+PACES |= {
+    "softmax": 1e10,
+    "softmax, sampled": 4e9,
+    "softmax, sampled, averaged": 2e9,
+    "softmax, averaged": 5e9,
+}
 
 
 def measure_speed(passes, threads, **rest):
@@ -55,6 +60,15 @@ def test_time_falls_with_workers_and_grows_with_rows():
     assert two.seconds == pytest.approx(1.9 * four.seconds)  # two machines of two cores
     more = plan_training(replace(job, images=200_000), CORE, PACES, 4096, 512, 2)[1]
     assert more.seconds == pytest.approx(2 * two.seconds)
+
+
+@pytest.mark.usefixtures("known")
+def test_averages_take_time_and_memory():
+    job = Job(images=100_000, classes=1000, dim=4096, objective="softmax", negatives=64)
+    one, two = plan(job), plan(replace(job, average=True))
+    weights = 4 * 1000 * 4096
+    assert two.rows[1].memory == one.rows[1].memory + weights
+    assert 1.8 * one.rows[1].seconds < two.rows[1].seconds < 2 * one.rows[1].seconds
 
 
 def test_trace_takes_gradients_and_the_memory_of_factors():
@@ -131,6 +145,7 @@ def test_jobs_of_the_papers_have_their_sizes():
         {"beta": 0.0},
         {"negatives": 4},
         {"epochs": 0},
+        {"objective": "trace", "average": True},
     ],
 )
 def test_jobs_that_cannot_be(wrong):

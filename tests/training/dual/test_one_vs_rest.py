@@ -23,6 +23,7 @@ METHODS = {
     "toppush": TopPush(tol=1e-6, epochs=40),
     "toppush, lam": TopPush(tol=1e-6, epochs=40, lam=0.003),
     "recall": Recall(k=2, tol=1e-6, epochs=40, lam=0.003),
+    "recall, batches": Recall(k=2, batch=60, tol=1e-6, epochs=40, lam=0.003),
     "recall, lam searched": Recall(tol=1e-5, epochs=40),
 }
 

@@ -1,5 +1,7 @@
 """TopPush and Recall@k: their optimum and their certificates."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,9 +9,16 @@ from myriad.errors import InputError
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Context, Recall, TopPush, make_method
 from myriad.training.pairs import trainer as pairs
-from myriad.training.pairs.recall import select_pairs
+from myriad.training.pairs.recall import draw_batches, select_pairs
 from myriad.training.pairs.shift import shift_to_balance
-from tests.reference.pairs import balance, push_optimum, push_value, recall_slack
+from tests.reference.pairs import (
+    balance,
+    push_optimum,
+    push_value,
+    recall_optimum,
+    recall_slack,
+    recall_value,
+)
 from tests.training.dual.test_one_vs_rest import make_rows
 
 ONE = Context(threads=1)
@@ -123,20 +132,58 @@ def test_recall_asks_for_no_more_pairs_than_there_are_positives():
         assert missed == xi == 0.0
 
 
+@pytest.mark.parametrize(("batch", "k"), [(None, 1), (4, 1), (4, 2), (1, 2)])
+def test_recall_reaches_the_optimum_of_its_batches(batch, k):
+    rows, lam = small_rows(n=6 if batch is None else 8), 0.05
+    method = Recall(k=k, batch=batch, lam=lam, tol=1e-4, epochs=2000, center=False)
+    fitted = method.fit(rows, None, n_classes=3, context=ONE)
+    trainer = method.make(rows, 3, lam)
+    order = rows.order(seed=0, epoch=0)
+    batches = [np.sort(some) for some in np.array_split(order, len(trainer.batches))]
+    assert len(batches) == {None: 1, 4: 2, 1: 8}[batch]
+    X, labels = rows.X.astype(np.float64), rows.labels
+    best = recall_optimum(X, labels, 3, k, lam, batches)
+    assert fitted.settings["gap"] <= 1e-4
+    assert fitted.certificate.duals.sum() <= best * (1 + 1e-6)
+    assert fitted.certificate.primals.sum() == pytest.approx(best, rel=2e-4)
+    value = recall_value(fitted.model.weights, X, labels, k, lam, batches)
+    assert fitted.certificate.primals.sum() == pytest.approx(value, rel=1e-5)
+
+
 @pytest.mark.parametrize("k", [1, 2])
-def test_recall_reaches_the_optimum(k):
-    rows, lam = small_rows(), 0.05
-    fitted = Recall(k=k, lam=lam, tol=1e-3, center=False).fit(rows, None, n_classes=3, context=ONE)
-    assert fitted.settings["gap"] <= 1e-3
-    W, rng = fitted.model.weights.astype(np.float64), np.random.default_rng(0)
+def test_the_loss_of_batches_is_at_most_that_of_all_rows(k):
+    rows, rng = make_rows(), np.random.default_rng(0)
+    for batch in (1, 7, 100):
+        batches = draw_batches(rows, batch, seed=0)
+        assert max(some.n_rows for some in batches) <= batch
+        assert sum(some.n_rows for some in batches) == rows.n_rows
+        for scale in (0.01, 0.1, 1.0):
+            W = scale * rng.standard_normal((5, rows.dim)).astype(np.float32)
 
-    def value(W):
-        slack = select_pairs(rows.X @ W.T, rows.labels, k)[2]
-        return lam / 2 * (W**2).sum() + slack
+            def slack(some, W=W):
+                return select_pairs(some.read(range(some.n_rows)) @ W.T, some.labels, k)[2]
 
-    assert fitted.certificate.primals.sum() == pytest.approx(value(W), rel=1e-5)
-    others = [value(W + 0.1 * rng.standard_normal(W.shape)) for _ in range(50)]
-    assert min(others) >= fitted.certificate.duals.sum() - 1e-6
+            mean = sum(some.n_rows * slack(some) for some in batches) / rows.n_rows
+            assert mean <= slack(rows) + 1e-6
+
+
+def test_batches_hold_fewer_pairs_than_all_rows(monkeypatch):
+    rows = small_rows()
+    monkeypatch.setattr(pairs, "MOST_PAIRS", 20)
+    with pytest.raises(InputError, match="train in mini-batches"):
+        Recall(lam=0.1).fit(rows, None, n_classes=3, context=ONE)
+    fitted = Recall(lam=0.1, batch=6, epochs=5).fit(rows, None, n_classes=3, context=ONE)
+    assert fitted.settings["batch"] == 6
+
+
+def test_batches_are_those_of_the_seed():
+    rows, method = make_rows(), Recall(lam=0.1, batch=40, epochs=4)
+    found = [
+        replace(method, seed=seed).fit(rows, None, n_classes=5, context=ONE).model.weights
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
 
 
 def test_too_many_pairs_and_too_many_guesses_are_refused(monkeypatch):

@@ -15,6 +15,7 @@ from myriad.progress import SILENT, Progress
 from myriad.store import ArrayRows
 from myriad.training import SGD
 from myriad.training.engine.chunks import EpochCost
+from myriad.training.optimiser import OptimiserOptions
 from myriad.training.settings import Setting
 from myriad.training.sgd.fitting import make_trainer
 
@@ -39,6 +40,7 @@ class Epochs:
     classes, dim : the shape of the weights.
     beta : negatives for each positive of ``ovr``, else None.
     negatives : wrong classes drawn for each row of ``softmax``; None for all.
+    average : average the weights.
     """
 
     objective: str
@@ -46,6 +48,7 @@ class Epochs:
     dim: int
     beta: float | None = None
     negatives: int | None = None
+    average: bool = False
 
     @property
     def cost(self) -> EpochCost:
@@ -54,7 +57,13 @@ class Epochs:
 
     def method(self, **options: Any) -> SGD:
         """Return the method, with further options."""
-        return SGD(objective=self.objective, beta=self.beta, negatives=self.negatives, **options)
+        return SGD(
+            objective=self.objective,
+            beta=self.beta,
+            negatives=self.negatives,
+            optimiser=OptimiserOptions(average=self.average),
+            **options,
+        )
 
     @property
     def kind(self) -> str:

@@ -55,6 +55,7 @@ class Job:
     objective : what is trained.
     beta : negatives per positive of ``ovr``.
     negatives : wrong classes drawn for each row of ``softmax``; None for all.
+    average : average the weights.
     epochs : number of epochs.
     workers : cores that do the work; None for those of this machine.
     """
@@ -67,6 +68,7 @@ class Job:
     objective: str = "ovr"
     beta: float = 64.0
     negatives: int | None = None
+    average: bool = False
     epochs: int = 20
     workers: int | None = None
 
@@ -86,6 +88,8 @@ class Job:
             raise InputError(f"--beta must be positive, not {self.beta}.")
         if self.negatives is not None and self.objective != "softmax":
             raise InputError(f"--negatives belongs to softmax, not to {self.objective}.")
+        if self.average and self.objective == "trace":
+            raise InputError("--average belongs to SGD, not to trace.")
 
 
 @dataclass(frozen=True)
@@ -294,6 +298,7 @@ def plan_training(
     weights = 4.0 * job.classes * dim
     epochs, grid = _epochs(job, dim, job.beta), _grid(job, dim)
     chunks = max(_count_chunks(some) for some in (epochs, *grid))
+    copies = epochs.cost.copies
     n_train = job.images * (1 - VALIDATION)
     machines = _machines(machine, n_workers)
     memory = SGD(objective=job.objective).memory
@@ -308,8 +313,8 @@ def plan_training(
     validating = VALIDATION * job.images * job.classes * dim / machine.sgemm / speed
     epoch = max(n_train * row + validating, read)
     return [
-        Step("search the settings", searching, 0, weights * (1 + together) + chunks),
-        Step("train", n_epochs * epoch, weights, 2 * weights + _count_chunks(epochs)),
+        Step("search the settings", searching, 0, weights * (1 + copies * together) + chunks),
+        Step("train", n_epochs * epoch, weights, (1 + copies) * weights + _count_chunks(epochs)),
     ]
 
 
@@ -335,7 +340,7 @@ def _count_chunks(epochs: Epochs) -> float:
 
 def _epochs(job: Job, dim: int, beta: float) -> Epochs:
     chosen = beta if job.objective == "ovr" else None
-    return Epochs(job.objective, job.classes, dim, chosen, job.negatives)
+    return Epochs(job.objective, job.classes, dim, chosen, job.negatives, job.average)
 
 
 def _grid(job: Job, dim: int) -> list[Epochs]:

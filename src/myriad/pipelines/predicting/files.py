@@ -10,7 +10,7 @@ from typing import Any
 
 from myriad.arrow import pa, pq
 from myriad.errors import InputError
-from myriad.files import atomic_write, is_encodable, read_json
+from myriad.files import atomic_write, is_encodable, naming_full_disk, read_json
 from myriad.models.folder import CONFIG
 
 EXTRAS = ("assigned", "set", "unknown", "novelty", "answer", "answer_level", "answer_probability")
@@ -111,7 +111,7 @@ class Journal:
 
         Raises `InputError` if the earlier run had another model or other options.
         """
-        if self.path is None:
+        if self.path is None or self._output is None:
             return
         lines = self._read() if self._resume else []
         if lines and lines[0] != key:
@@ -120,18 +120,19 @@ class Journal:
                 "give the same ones, or --overwrite."
             )
         self.entries = {entry["path"]: entry for entry in lines[1:]}
-        with atomic_write(self.path) as beside:  # without a last line that was cut short
+        # Without a last line that was cut short.
+        with naming_full_disk(self._output), atomic_write(self.path) as beside:
             beside.write_text("".join(map(_format, [key, *lines[1:]])), encoding="utf-8")
         self._stream = self.path.open("a", encoding="utf-8")
 
     def add(self, found: Iterable[dict[str, Any]]) -> None:
         """Append the results for some images."""
-        for entry in found:
-            self.entries[entry["path"]] = entry
-            if self._stream is not None:
-                self._stream.write(_format(entry))
-        if self._stream is not None:
-            self._stream.flush()
+        entries = {entry["path"]: entry for entry in found}
+        self.entries |= entries
+        if self._stream is not None and self._output is not None:
+            with naming_full_disk(self._output):
+                self._stream.writelines(map(_format, entries.values()))
+                self._stream.flush()
 
     def close(self, *, done: bool) -> None:
         """Close the file; it is removed once the output is written."""

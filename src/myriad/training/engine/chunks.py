@@ -135,11 +135,17 @@ class EpochCost:
     kind : epochs of the same kind have the same speed, in multiply-adds per second.
     multiply_adds : of each row, with all classes that it is compared with.
     layout : the chunks that the trainer reads.
+    copies : arrays of the size of all weights that steps change: the weights, and their averages.
     """
 
     kind: str
     multiply_adds: float
     layout: ChunkLayout
+    copies: int = 1
+
+    def averaged(self) -> EpochCost:
+        """Return the cost where weights are averaged, so that a step changes twice as many."""
+        return replace(self, kind=f"{self.kind}, averaged", copies=2)
 
 
 def read_chunks(

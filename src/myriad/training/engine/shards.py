@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from myriad.tiles import ROWS
-
+TILE = 8
+"""Shards have a multiple of this many classes, whatever the height of a tile on this processor."""
 SCORED_SHARD = 96
 """Classes for which one product scores held-out rows."""
 
@@ -20,7 +20,7 @@ def class_shards(n_classes: int, most: int) -> list[slice]:
     All shards but the last are whole tiles of products, if `most` is.
     """
     n_shards = max(1, -(-n_classes // most))
-    size = min(most, max(1, -(-n_classes // (n_shards * ROWS))) * ROWS)
+    size = min(most, max(1, -(-n_classes // (n_shards * TILE))) * TILE)
     return [slice(start, min(start + size, n_classes)) for start in range(0, n_classes, size)]
 
 

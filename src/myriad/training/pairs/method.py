@@ -113,12 +113,21 @@ class Recall(PairMethod):
     Attributes
     ----------
     k : pairs that may be predicted for each row, on average; 1 to C - 1.
+    batch : rows that are ranked together, at most; None for all. The loss is the mean over the
+        batches, which is at most that of all rows, and memory does not depend on their number.
     """
 
     titles: ClassVar[Mapping[str, str]] = {"recall": "Recall@k"}
 
     objective: str = "recall"
     k: int = option(1, minimum=1, panel=DUAL_PANEL, help="The k of the top-k loss.")
+    batch: int | None = option(
+        None,
+        minimum=1,
+        words={"all": None},
+        panel=DUAL_PANEL,
+        help="Number of rows whose pairs are ranked together, or all.",
+    )
 
     def make(self, rows: Rows, n_classes: int, lam: float) -> RecallPlanes:
         """Return the trainer."""
@@ -126,8 +135,9 @@ class Recall(PairMethod):
 
         check_k(self.k, n_classes)
         check_labels(rows, n_classes)
-        return RecallPlanes(rows, n_classes, k=self.k, lam=lam, bias=self.bias)
+        options = {"k": self.k, "batch": self.batch, "seed": self.seed}
+        return RecallPlanes(rows, n_classes, lam=lam, bias=self.bias, **options)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""
-        return {"k": self.k}
+        return {"k": self.k} | ({} if self.batch is None else {"batch": self.batch})

@@ -15,6 +15,16 @@ quadratic problem over the simplex of all cuts gives the next weights and a lowe
 Cuts at those weights alone need very many rounds where `lam` is small. As Franc and Sonnenburg
 (OCAS, 2009) do, each round first searches the line from the best weights so far to those of the
 cuts, and then adds the cut at a point of the line near the best one.
+
+All rows together need a score for each pair. In mini-batches the rows are divided once, at random,
+and each batch b of n_b rows has a prediction Y'_b of at most k n_b pairs of its own::
+
+    xi(W) = sum over b of n_b / n xi_b(W)
+
+The predictions of the batches together are one of all rows, so this is a lower bound of the loss of
+all rows, and so is the dual value. In batches of one row it is a loss of each row by itself, as the
+top-k SVM has one. The mean of the cuts of the batches is a cut, and the rest stays as it is.
+Memory holds the scores of one batch and the cuts, each as large as the weights.
 """
 
 from __future__ import annotations
@@ -34,8 +44,8 @@ from myriad.training.pairs.trainer import PairTrainer
 
 IDLE = 30
 """A cut whose dual variable has been zero for this many epochs is dropped."""
-HALVINGS = 6
-"""Number of bisections of the line search."""
+STEPS = np.array([1.0, 0.7, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02])
+"""Steps of the line search, as fractions of the way to the new weights."""
 BEYOND = 0.1
 """Where the next cut is taken: the fraction of the way from the best weights to the new ones."""
 ROUNDS = 20_000
@@ -50,75 +60,75 @@ class RecallPlanes(PairTrainer):
     Parameters
     ----------
     k : how many pairs may be predicted for each row, on average; 1 to n_classes - 1.
+    batch : largest number of rows of a batch; None for all rows in one.
+    seed : draws the batches, which stay the same in all epochs.
 
     Attributes
     ----------
+    batches : the rows of each batch.
     cuts : float32 (n_cuts, n_classes, dim + 1), the normals of the planes.
     misses : float64 (n_cuts,), their values at W = 0.
     shares : float64 (n_cuts,), nonnegative with sum 1: the dual variables.
     """
 
-    def __init__(self, rows: Rows, n_classes: int, *, k: int, lam: float, bias: float) -> None:
-        super().__init__(rows, n_classes, lam=lam, bias=bias)
+    advice = "train in mini-batches (batch), or use the objective topk"
+
+    def __init__(
+        self,
+        rows: Rows,
+        n_classes: int,
+        *,
+        k: int,
+        lam: float,
+        bias: float,
+        batch: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        ranked = rows.n_rows if batch is None else min(batch, rows.n_rows)
+        super().__init__(rows, n_classes, lam=lam, bias=bias, ranked=ranked)
         self.k = k
+        self.batches = draw_batches(rows, ranked, seed)
         shape = n_classes, rows.dim + 1
         self.cuts = np.zeros((0, *shape), np.float32)
         self.misses, self.shares, self._idle = np.zeros(0), np.zeros(0), np.zeros(0, np.int64)
         self._gram = np.zeros((0, 0))
         self._W, self._best = np.zeros(shape), np.zeros(shape)
-        self._best_scores: NDArray[Any] | None = None
         self._lowest = np.inf
 
     def run_epoch(self, rows: Rows, *, seed: int, pool: ThreadPool, advance: Advance) -> None:
-        """Search the line to the present weights, add a cut, and move to the least of all cuts."""
-        S = self.score(self._best, pool) if self._best_scores is None else self._best_scores
-        towards, change = self._W - self._best, self.score(self._W, pool) - S
-        step = self._search(towards, S, change)
-        self._best, self._best_scores = self._best + step * towards, S + np.float32(step) * change
-        beyond = self._best_scores + np.float32(BEYOND * (1.0 - step)) * change
-        M, missed, _ = select_pairs(beyond, self.rows.labels, self.k)
-        cut = (self.combine(M, pool) / self.rows.n_rows).astype(np.float32)
-        self._add(cut, missed)
+        """Search the line to the present weights, add a cut, and move to the least of all cuts.
+
+        Batches are visited twice: for the search, and for the cut, beginning with the last one,
+        whose scores are known.
+        """
+        n, towards = self.rows.n_rows, self._W - self._best
+        norm, along = np.vdot(self._best, self._best), np.vdot(towards, self._best)
+        values = (
+            0.5 * self.lam * (norm + 2.0 * STEPS * along + STEPS**2 * np.vdot(towards, towards))
+        )
+        ends = np.concatenate([self._best, self._W])
+        for batch in self.batches:
+            S, change = np.split(self.score(batch, ends, pool), 2, axis=1)
+            change -= S
+            for number, step in enumerate(STEPS):
+                _, _, xi = select_pairs(S + np.float32(step) * change, batch.labels, self.k)
+                values[number] += batch.n_rows / n * xi
+        step = 0.0
+        if values.min() < self._lowest:
+            self._lowest, step = float(values.min()), float(STEPS[values.argmin()])
+        ahead = step + BEYOND * (1.0 - step)
+        cut, missed = np.zeros_like(self._W), 0.0
+        for number, batch in enumerate(reversed(self.batches)):
+            if number:
+                S, change = self.score(batch, self._best + ahead * towards, pool), np.float32(0)
+            M, part, _ = select_pairs(S + np.float32(ahead) * change, batch.labels, self.k)
+            cut += self.combine(batch, M, pool) / n
+            missed += batch.n_rows / n * part
+        self._best = self._best + step * towards
+        self._add(cut.astype(np.float32), missed)
         self._move()
         self.epoch += 1
-        advance(self.rows.n_rows)
-
-    def _search(
-        self, towards: NDArray[np.float64], scores: NDArray[Any], change: NDArray[Any]
-    ) -> float:
-        """Return the step towards other weights, 0 to 1, that minimises the value.
-
-        The value is convex along the line: halving by the sign of its slope finds it.
-
-        Parameters
-        ----------
-        towards : other weights minus the best ones.
-        scores : those of the best weights (n_rows, n_classes).
-        change : scores of the others minus those of the best ones.
-        """
-        n, labels = self.rows.n_rows, self.rows.labels
-        square, along = float((towards**2).sum()), float((towards * self._best).sum())
-        norm = float((self._best**2).sum())
-
-        def probe(step: float) -> tuple[float, float]:
-            """Return the value and its slope."""
-            M, _, xi = select_pairs(scores + np.float32(step) * change, labels, self.k)
-            chosen = M != 0
-            rise = float((M[chosen] * change[chosen]).sum(dtype=np.float64)) / n
-            penalty = 0.5 * self.lam * (norm + 2.0 * step * along + step**2 * square)
-            return penalty + xi, self.lam * (along + step * square) + rise
-
-        low, high = 0.0, 1.0
-        value, slope = probe(high)
-        found = [(self._lowest, low), (value, high)]
-        if slope > 0.0:
-            for _ in range(HALVINGS):
-                middle = (low + high) / 2
-                value, slope = probe(middle)
-                found.append((value, middle))
-                low, high = (middle, high) if slope < 0.0 else (low, middle)
-        self._lowest, step = min(found)
-        return step
+        advance(n)
 
     def _add(self, cut: NDArray[np.float32], missed: float) -> None:
         """Add a cut; drop those that have been idle for long."""
@@ -164,10 +174,11 @@ class RecallPlanes(PairTrainer):
 
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Return the value of the best weights so far, from scores in float64."""
-        S = self.score(self._best, pool, np.float64)
-        _, _, xi = select_pairs(S, self.rows.labels, self.k)
-        self._certified, self._lowest = self._best, self._penalty(self._best) + xi
-        self._best_scores = None  # those added up in float32 drift
+        value = self._penalty(self._best)
+        for batch in self.batches:
+            S = self.score(batch, self._best, pool, np.float64)
+            value += batch.n_rows / self.rows.n_rows * select_pairs(S, batch.labels, self.k)[2]
+        self._certified, self._lowest = self._best, value
         return Certificate(np.array([self._lowest]), np.array([self._dual()]))
 
     def change_lam(self, lam: float) -> None:
@@ -194,7 +205,19 @@ class RecallPlanes(PairTrainer):
         self.shares, self._idle = arrays["shares"].copy(), arrays["idle"].copy()
         self._gram = arrays["gram"].copy()
         self._W, self._best = arrays["weights"].copy(), arrays["best"].copy()
-        self._best_scores = None
+
+
+def draw_batches(rows: Rows, most: int, seed: int) -> list[Rows]:
+    """Return the rows of each batch: at most so many each, of sizes that differ by one at most.
+
+    They are drawn in the order of an epoch, which reads a store or a file in large sections, and
+    keep the order of the rows within them.
+    """
+    count = -(-rows.n_rows // most)
+    if count == 1:
+        return [rows]
+    order = rows.order(seed=seed, epoch=0)
+    return [rows.select(np.sort(some)) for some in np.array_split(order, count)]
 
 
 def select_pairs(
@@ -211,9 +234,10 @@ def select_pairs(
     true = S[own].astype(np.float64)
     S[own] = -np.inf
     flat = S.ravel()
-    wrong = np.argpartition(-flat, k * n - 1)[: k * n]
+    wrong = np.flatnonzero(flat > 0.0)
+    if len(wrong) > k * n:
+        wrong = wrong[np.argpartition(-flat[wrong], k * n - 1)[: k * n]]
     wrong = wrong[np.argsort(-flat[wrong], kind="stable")]
-    wrong = wrong[flat[wrong] > 0.0]
     order = np.argsort(-true, kind="stable")
     best_true = np.concatenate([[0.0], np.cumsum(true[order])])
     best_wrong = np.concatenate([[0.0], np.cumsum(flat[wrong], dtype=np.float64)])

@@ -50,6 +50,7 @@ class TopPushAscent(PairTrainer):
         self, rows: Rows, n_classes: int, *, lam: float, bias: float, per_class: bool
     ) -> None:
         super().__init__(rows, n_classes, lam=lam, bias=bias)
+        self._own = np.arange(rows.n_rows), rows.labels
         self.problems = np.arange(n_classes) if per_class else np.zeros(n_classes, np.int64)
         self.A = np.zeros((rows.n_rows, n_classes))
         self._before = self.A.copy()
@@ -85,13 +86,13 @@ class TopPushAscent(PairTrainer):
         The step is short enough if the quadratic part of -n D grows by at most its bound:
         ``lam n |dW|^2 + |d alpha|^2 / 2 <= curvature |dA|^2``.
         """
-        S = self.score(W, pool)
+        S = self.score(self.rows, W, pool)
         uphill = S.astype(np.float64)
         uphill[self._own] = 1.0 - 0.5 * Y[self._own] - S[self._own]
         while True:
             A = Y + uphill / self._curvature
             shift_to_balance(A, self.rows.labels, self.problems, self._shifts)
-            new = self.combine(self._signed(A), pool) / (self.lam * self.rows.n_rows)
+            new = self.combine(self.rows, self._signed(A), pool) / (self.lam * self.rows.n_rows)
             own = A[self._own] - Y[self._own]
             curved = self.lam * self.rows.n_rows * ((new - W) ** 2).sum() + 0.5 * (own @ own)
             if not curved > (1.0 + 1e-6) * self._curvature * ((A - Y) ** 2).sum():
@@ -106,9 +107,9 @@ class TopPushAscent(PairTrainer):
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Set the weights to those of the variables; return the values of each problem."""
         n, count = self.rows.n_rows, len(self._shifts)
-        self._W = self.combine(self._signed(self.A), pool, np.float64) / (self.lam * n)
+        self._W = self.combine(self.rows, self._signed(self.A), pool, np.float64) / (self.lam * n)
         self._certified = self._W
-        S = self.score(self._W, pool, np.float64)
+        S = self.score(self.rows, self._W, pool, np.float64)
         true, own = S[self._own], self.problems[self.rows.labels]
         S[self._own] = -np.inf
         highest = np.full(count, -np.inf)

@@ -21,7 +21,7 @@ from myriad.randomness import generator
 from myriad.store import Rows
 from myriad.training.dual.ascent import Certificate
 from myriad.training.engine.shards import class_shards
-from myriad.training.pairs.trainer import PairTrainer
+from myriad.training.pairs.trainer import PairTrainer, divide
 from myriad.training.primal.coordinate_kernels import descend, sum_losses
 
 SHARD = 16
@@ -43,7 +43,7 @@ class CoordinateDescent(PairTrainer):
     scores : float64 array of shape (n_classes, n_rows).
     """
 
-    alternative = "dual"
+    advice = "train on fewer rows, or use the objective dual"
 
     def __init__(self, rows: Rows, n_classes: int, *, lam: float, bias: float, loss: str) -> None:
         super().__init__(rows, n_classes, lam=lam, bias=bias)
@@ -52,7 +52,7 @@ class CoordinateDescent(PairTrainer):
         self.W = np.zeros((n_classes, rows.dim + 1))
         self.scores = np.zeros((n_classes, rows.n_rows))
         self._features = np.full((rows.dim + 1, rows.n_rows), bias, np.float32)
-        for some in self._ranges():
+        for some in divide(rows):
             self._features[:-1, some.start : some.stop] = rows.read(some).T
         self._signs = np.full(self.scores.shape, -1, np.int8)
         self._signs[rows.labels, np.arange(rows.n_rows)] = 1
@@ -83,10 +83,10 @@ class CoordinateDescent(PairTrainer):
     def _certify(self, pool: ThreadPool) -> Certificate:
         """Recompute the scores in float64; return the values, with gradients for the bounds."""
         n_rows = self.rows.n_rows
-        self.scores[...] = self.score(self.W, pool, np.float64).T
+        self.scores[...] = self.score(self.rows, self.W, pool, np.float64).T
         steps, values = np.empty((n_rows, self.n_classes)), np.zeros(self.n_classes)
         sum_losses(self._signs, self.scores, self.loss, values, steps)
-        gradient = self.lam * self.W - self.combine(steps, pool, np.float64) / n_rows
+        gradient = self.lam * self.W - self.combine(self.rows, steps, pool, np.float64) / n_rows
         primals = values / n_rows + 0.5 * self.lam * np.square(self.W).sum(axis=1)
         self._certified = self.W.copy()
         return Certificate(primals, primals - np.square(gradient).sum(axis=1) / (2 * self.lam))

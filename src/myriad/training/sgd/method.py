@@ -305,8 +305,10 @@ class SGD(GradientMethod, CentringMethod):
         from myriad.training.sgd.one_vs_rest import OneVsRest
 
         if self.objective == "ovr":
-            return OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
-        return Joint.cost(self.objective, n_classes, dim, self.negatives)
+            cost = OneVsRest.cost(n_classes, dim, self.beta or UNSEARCHED_BETA)
+        else:
+            cost = Joint.cost(self.objective, n_classes, dim, self.negatives)
+        return cost.averaged() if self.optimiser.average else cost
 
     def options_json(self) -> dict[str, Any]:
         """Return the options that are not searched for and not at their default, as plain JSON."""

@@ -30,10 +30,10 @@ from myriad.tiles import LANES, ROWS, set_zero
 from myriad.training.engine.steps import fold_weights, is_small
 from myriad.training.sgd.joint_kernels import decay_weights, fold_scale, step_class
 
-TASK = 3
+TASK = 4
 """Panels of a task, whose weights stay in the nearer caches meanwhile."""
 SUB_BLOCK = 2 * ROWS
-"""Rows of a block that are corrected one by one; the rest is corrected by tiles."""
+"""Rows of a block that are corrected one by one; the rest is corrected by whole tiles."""
 FOUR = 4
 ONE = np.float32(1.0)
 
