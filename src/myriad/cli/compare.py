@@ -140,8 +140,9 @@ def compare(
     """
     from myriad.store import is_store
 
+    run = replace(run, cluster=cluster)
     if codes is not None and (is_store(data) or codes == "all" or "," in codes):
-        return compare_all_codes(data, out, codes, ratios, objectives, epochs, cluster, run)
+        return compare_all_codes(data, out, codes, ratios, objectives, epochs, run)
     from myriad.pipelines.training.compare import PAGE
     from myriad.pipelines.training.compare import compare as work
     from myriad.report.studies import write_comparison
@@ -153,7 +154,7 @@ def compare(
         epochs=epochs,
         store=store,
         extracting=extracting(codes=codes or "pq"),
-        run=replace(run, cluster=cluster),
+        run=run,
     )
     write_comparison(compared.to_json(), out / PAGE)
     return Result(compared, out / PAGE)
@@ -178,7 +179,6 @@ def compare_all_codes(
     ratios: str,
     objectives: str | None,
     epochs: int | None,
-    cluster: str | None,
     run: Run,
 ) -> CodesResult:
     """Compare the codes that a text names on a store, with one objective, and write the page."""
@@ -199,7 +199,7 @@ def compare_all_codes(
         codes=names,
         ratios=numbers,
         method=next(iter(methods.values())),
-        run=replace(run, cluster=cluster),
+        run=run,
     )
     rows = compared.to_json()["rows"]
     write_code_page(rows, out / CODES_PAGE, title=f"Codes of {store.name or store.resolve().name}")
