@@ -10,11 +10,7 @@ from safetensors.numpy import load_file, save_file
 
 from myriad import files
 from myriad.errors import MESSAGE_CHARACTERS, InputError, WorkError
-<<<<<<< HEAD
-from myriad.files import atomic_writes, open_csv
-=======
-from myriad.files import atomic_write, atomic_writes
->>>>>>> h26
+from myriad.files import atomic_write, atomic_writes, open_csv
 
 ARRAYS = {
     "W": np.arange(12, dtype=np.float32).reshape(3, 4),
