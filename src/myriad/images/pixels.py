@@ -38,7 +38,7 @@ def flatten_image(image: Image.Image, *, colour: bool) -> Bytes:
             pixels[rows] = fit_channels(scaled, colour=colour)
         return pixels
     for rows in strips:
-        pixels[rows] = _flatten_strip(_crop(image, rows), colour=colour)
+        pixels[rows] = np.asarray(_flatten_strip(_crop(image, rows), colour=colour))
     return pixels
 
 
@@ -90,7 +90,8 @@ def scale_to_bytes(values: NDArray[Any]) -> Bytes:
 
 def _find_ends(parts: Iterable[NDArray[Any]]) -> tuple[float, float]:
     """Return the values that become 0 and 255; `parts` are the rows of an image."""
-    least, greatest, whites = np.inf, -np.inf, (255.0, 65535.0)
+    least, greatest = np.inf, -np.inf
+    whites: tuple[float, ...] = (255.0, 65535.0)
     for values in parts:
         if _has_16_bits(values):
             return 0.0, 65535.0

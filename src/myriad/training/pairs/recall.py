@@ -120,8 +120,10 @@ class RecallPlanes(PairTrainer):
         cut, missed = np.zeros_like(self._W), 0.0
         for number, batch in enumerate(reversed(self.batches)):
             if number:
-                S, change = self.score(batch, self._best + ahead * towards, pool), np.float32(0)
-            M, part, _ = select_pairs(S + np.float32(ahead) * change, batch.labels, self.k)
+                S = self.score(batch, self._best + ahead * towards, pool)
+            else:
+                S = S + np.float32(ahead) * change
+            M, part, _ = select_pairs(S, batch.labels, self.k)
             cut += self.combine(batch, M, pool) / n
             missed += batch.n_rows / n * part
         self._best = self._best + step * towards
