@@ -17,6 +17,7 @@ from evidence_claims import (
     format_table,
     give_verdict,
     read,
+    read_all,
 )
 
 PAPER_DATA = "caltech101_silhouettes_28_split1"
@@ -198,6 +199,40 @@ def claims_of_projections(found: dict[str, Any]) -> Iterator[Claim]:
         yield claim, "comparable", *give_verdict(most, (most or 0) < COMPARABLE, text)
 
 
+def table_of_batches(files: dict[str, dict[str, Any]]) -> str:
+    """Return the results of Recall@k in mini-batches, each with the C that validation chooses."""
+    rows = []
+    for found in files.values():
+        chosen: dict[str, Any] = {}
+        for row in found["table"]:
+            if row["val"][0] > chosen.get(row["batch"], {"val": [-1.0]})["val"][0]:
+                chosen[row["batch"]] = row
+        for number, (batch, row) in enumerate(chosen.items()):
+            values = f"{row['gap']:.1e}", f"{row['value']:.4f}", f"{row['all rows']:.4f}"
+            costs = f"{row['seconds'] / row['epochs']:.2f}", f"{row['MB']:.0f}"
+            tests = (f"{value:.2f}" for value in row["test"])
+            first = f"{found['data']}, Recall@{found['k']}" if number == 0 else ""
+            facts = str(batch), f"1e{row['C']}", str(row["epochs"])
+            rows.append([first, *facts, *values, *costs, *tests])
+    header = ["data", "batch", "C", "epochs", "gap", "value", "of all rows", "seconds per epoch"]
+    return format_table([*header, "MB", "top-1", "top-5", "top-10"], rows)
+
+
+def list_batches() -> Iterator[str]:
+    """Yield Recall@k in mini-batches beside that of all rows, if it has been measured."""
+    names = (name for name in sorted(read_all()) if name.startswith("recall_batches"))
+    files = {name: read(name) for name in names}
+    if not files:
+        return
+    yield (
+        "Recall@k in mini-batches beside that of all rows, from zero, with the C that validation "
+        "rows choose, `benchmarks/recall_batches.py`. `value` is the objective that is trained "
+        "on, `of all rows` that of all rows together at the same weights. Processor seconds; MB "
+        f"of private memory, most of it for the cuts. {describe_origin(files)}"
+    )
+    yield table_of_batches(files)
+
+
 def list_silhouettes(cells: dict[str, Any]) -> Iterator[str]:
     """Yield Table 1 of [TK] beside the paper's, and its claims."""
     done = [name for name in SILHOUETTES if name in cells]
@@ -234,6 +269,7 @@ def list_parts() -> Iterator[str]:
         yield format_claims(claims_of_silhouettes(cells, own=False))
     else:
         yield from list_silhouettes(cells)
+    yield from list_batches()
     yield (
         "The same claims on rows of a network, EfficientNet-Lite0 (1,280 features), "
         "`recipes/topk_networks.py`; the paper's numbers are those of MIT Indoor 67 and SUN 397. "

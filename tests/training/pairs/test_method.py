@@ -1,11 +1,13 @@
 """TopPush and Recall@k: their optimum and their certificates."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from myriad.errors import InputError
+from myriad.parallel import open_threads
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Context, Recall, TopPush, make_method
 from myriad.training.pairs import trainer as pairs
@@ -174,6 +176,23 @@ def test_batches_hold_fewer_pairs_than_all_rows(monkeypatch):
         Recall(lam=0.1).fit(rows, None, n_classes=3, context=ONE)
     fitted = Recall(lam=0.1, batch=6, epochs=5).fit(rows, None, n_classes=3, context=ONE)
     assert fitted.settings["batch"] == 6
+
+
+def test_memory_of_an_epoch_depends_on_the_batch_and_not_on_the_number_of_rows():
+    def peak(n, batch):
+        rows = make_rows(n, n_classes=20)
+        trainer = Recall(batch=batch, lam=0.1).make(rows, 20, 0.1)
+        with open_threads(1) as pool:
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda _: None)
+            tracemalloc.start()
+            trainer.run_epoch(rows, seed=0, pool=pool, advance=lambda _: None)
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        return most
+
+    small, large = peak(2_000, 500), peak(16_000, 500)
+    assert large < 1.2 * small
+    assert large < 0.2 * peak(16_000, None)
 
 
 def test_batches_are_those_of_the_seed():
