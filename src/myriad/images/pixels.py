@@ -55,14 +55,14 @@ def _crop(image: Image.Image, rows: slice) -> Image.Image:
     return image.crop((0, rows.start, width, rows.stop))
 
 
-def _flatten_strip(image: Image.Image, *, colour: bool) -> Image.Image:
-    """Return a strip of 8 bits as an image in grey or RGB."""
+def _flatten_strip(image: Image.Image, *, colour: bool) -> Bytes:
+    """Return the pixels of a strip of 8 bits as grey or RGB."""
     if image.mode in _ALPHA_MODES or "transparency" in image.info:
         image = _blend_with_white(image.convert("RGBA"))
     wanted = "RGB" if colour else "L"
     if image.mode in ("CMYK", "YCbCr", "HSV", "P") and not colour:
         image = image.convert("RGB")  # not every release of Pillow converts these to grey directly
-    return image if image.mode == wanted else image.convert(wanted)
+    return np.asarray(image if image.mode == wanted else image.convert(wanted))
 
 
 def _blend_with_white(image: Image.Image) -> Image.Image:
@@ -90,7 +90,8 @@ def scale_to_bytes(values: NDArray[Any]) -> Bytes:
 
 def _find_ends(parts: Iterable[NDArray[Any]]) -> tuple[float, float]:
     """Return the values that become 0 and 255; `parts` are the rows of an image."""
-    least, greatest, whites = np.inf, -np.inf, (255.0, 65535.0)
+    least, greatest = np.inf, -np.inf
+    whites: tuple[float, ...] = (255.0, 65535.0)
     for values in parts:
         if _has_16_bits(values):
             return 0.0, 65535.0
