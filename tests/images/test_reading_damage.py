@@ -272,6 +272,20 @@ class TestBombs:
         assert reason == "truncated JPEG"
         assert int(kilobytes) < 600_000
 
+    @pytest.mark.parametrize("mode", ["RGB", "CMYK"])
+    def test_jpeg_of_many_scans(self, mode):
+        """Decoders read every scan into the whole image: a file of 1 MB took minutes."""
+        data = encode(Image.fromarray(RGB).convert(mode), "JPEG", progressive=True)
+        last = data.rindex(b"\xff\xda")
+        scan, comment = data[last:-2], b"\xff\xfe\x00\x06\xff\xd9\xff\xd9"
+        for n, hidden in ((20, b""), (20, comment)):
+            assert read_image(data[:-2] + hidden + n * scan + data[-2:]).shape == RGB.shape[:2]
+        after = data + 60 * scan  # not read by decoders
+        assert read_image(after).shape == RGB.shape[:2]
+        for hidden in (b"", comment, b"\xff" * 5):
+            bomb = data[:-2] + hidden + 60 * scan + data[-2:]
+            assert reason_of(bomb) == "JPEG of more than 50 scans"
+
     def test_webp_of_many_pixels(self):
         """A file of 34 bytes took 2 GB."""
         data = encode(np.zeros((8000, 8000), np.uint8), "WEBP", lossless=True, method=0)

@@ -52,6 +52,8 @@ def mutate_jpeg(content: bytes, draw: Random) -> bytes:
     """Change, remove, repeat or move a segment of a JPEG file; or the bytes."""
     if draw.randrange(4) == 0 or not content.startswith(b"\xff\xd8"):
         return mutate_bytes(content, draw)
+    if draw.randrange(12) == 0:
+        return _repeat_scan(content, draw)
     segments, at = [], 2
     while at + 4 <= len(content) and content[at] == 0xFF and content[at + 1] != 0xDA:
         (size,) = struct.unpack(">H", content[at + 2 : at + 4])
@@ -77,6 +79,14 @@ def mutate_jpeg(content: bytes, draw: Random) -> bytes:
         case _:
             segments[chosen] = (marker, mutate_front(data, draw)[:65_000])
     return _join_segments(content[:2], segments, content[at:])
+
+
+def _repeat_scan(content: bytes, draw: Random) -> bytes:
+    """Repeat the last scan of a JPEG file."""
+    start, end = content.rfind(b"\xff\xda"), content.rfind(b"\xff\xd9")
+    if not 0 < start < end:
+        return mutate_bytes(content, draw)
+    return content[:end] + content[start:end] * draw.choice([1, 10, 1000]) + content[end:]
 
 
 def _join_segments(start: bytes, segments: list[tuple[bytes, bytes]], rest: bytes) -> bytes:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, count
 from pathlib import Path
 from random import Random
 from unittest import mock
@@ -76,12 +76,7 @@ def describing_in_processes() -> Iterator[None]:
 
 def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
     """Kill a worker at each of its tasks, before or after it is sent; yield the problems."""
-    counted: list[int] = []
     plain = processes._Worker._ask
-
-    def count(worker, function, item, timeout):
-        counted.append(1)
-        return plain(worker, function, item, timeout)
 
     def run(number: int, after: bool) -> tuple[Called, bool]:
         asked = 0
@@ -98,26 +93,21 @@ def check_dying_workers(ready: Path, work: Path) -> Iterator[tuple[str, str]]:
             return plain(worker, function, item, timeout)
 
         with mock.patch.object(processes._Worker, "_ask", ask):
-            return call(*IN_PROCESSES.words), True
-
-    def count_tasks() -> tuple[Called, bool]:
-        with mock.patch.object(processes._Worker, "_ask", count):
             called = call(*IN_PROCESSES.words)
-        return Called(called.status, str(len(counted)), called.err), True
+        return called, asked > number
 
     clean = run_clean(IN_PROCESSES, ready, work)
-    # In a forked process too: the server that starts workers must not be a child of this one.
-    with job_folder(IN_PROCESSES, ready, work / "run"), describing_in_processes():
-        called, _ = run_in_fork(count_tasks, work / "output")
-    n_tasks = int(require_success(called).out)
-    if n_tasks == 0:
+    for number, after in ((n, after) for n in count() for after in (False, True)):
+        # In a forked process: the server that starts workers must not be a child of this one.
+        with job_folder(IN_PROCESSES, ready, work / "run") as folder, describing_in_processes():
+            called, killed = run_in_fork(lambda n=number, a=after: run(n, a), work / "output")
+            wrong = called.err[-300:] if called.status else ""
+            wrong = wrong or find_difference(clean, snapshot(folder))
+        if not killed:
+            break
+        yield f"task {number}", wrong
+    if number == 0:
         raise AssertionError("no worker process was started")
-    for number in range(n_tasks):
-        for after in (False, True):
-            with job_folder(IN_PROCESSES, ready, work / "run") as folder, describing_in_processes():
-                called, _ = run_in_fork(lambda n=number, a=after: run(n, a), work / "output")
-                wrong = called.err[-300:] if called.status else ""
-                yield f"task {number}", wrong or find_difference(clean, snapshot(folder))
 
 
 def time_run(job: Job, ready: Path, work: Path) -> float:

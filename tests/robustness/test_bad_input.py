@@ -29,7 +29,7 @@ CASES = [
     *ROW_CASES,
     *CODE_CASES,
 ]
-IN_SUBPROCESS = ("empty folder", "all images bad", "hard names", "option --threads 0")
+IN_SUBPROCESS = ("empty folder", "hard names", "option --threads 0")
 """Rows that are also run in a subprocess, as a shell does."""
 
 

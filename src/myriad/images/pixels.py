@@ -55,14 +55,14 @@ def _crop(image: Image.Image, rows: slice) -> Image.Image:
     return image.crop((0, rows.start, width, rows.stop))
 
 
-def _flatten_strip(image: Image.Image, *, colour: bool) -> Image.Image:
-    """Return a strip of 8 bits as an image in grey or RGB."""
+def _flatten_strip(image: Image.Image, *, colour: bool) -> Bytes:
+    """Return the pixels of a strip of 8 bits as grey or RGB."""
     if image.mode in _ALPHA_MODES or "transparency" in image.info:
         image = _blend_with_white(image.convert("RGBA"))
     wanted = "RGB" if colour else "L"
     if image.mode in ("CMYK", "YCbCr", "HSV", "P") and not colour:
         image = image.convert("RGB")  # not every release of Pillow converts these to grey directly
-    return image if image.mode == wanted else image.convert(wanted)
+    return np.asarray(image if image.mode == wanted else image.convert(wanted))
 
 
 def _blend_with_white(image: Image.Image) -> Image.Image:

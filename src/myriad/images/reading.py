@@ -31,7 +31,14 @@ from PIL.TiffImagePlugin import ImageFileDirectory_v2
 from myriad.arrays import Bytes
 from myriad.errors import MyriadError
 from myriad.images.heif import UnsupportedFormat, find_heif_reader
-from myriad.images.jpeg import END_OF_IMAGE, JpegHeader, is_truncated, read_jpeg_header
+from myriad.images.jpeg import (
+    END_OF_IMAGE,
+    MAX_SCANS,
+    JpegHeader,
+    has_many_scans,
+    is_truncated,
+    read_jpeg_header,
+)
 from myriad.images.pillow_warnings import pillow_warnings_ignored
 from myriad.images.pixels import fit_channels, flatten_image, make_upright, scale_to_bytes
 from myriad.images.png import lacks_data
@@ -190,6 +197,8 @@ def _read_jpeg(data: bytes, colour: bool, max_pixels: int, min_pixels: int | Non
     _refuse_bomb(header.width, header.height, max_pixels)
     if not header.complete:
         raise BadImage("truncated JPEG")
+    if has_many_scans(data, header):
+        raise BadImage(f"JPEG of more than {MAX_SCANS} scans")
     if header.channels not in (1, 3):
         return None
     flag = _jpeg_flag(header, colour, min_pixels)
