@@ -11,7 +11,7 @@ from myriad.store import ArrayRows
 from myriad.training import Context
 from myriad.training.automatic import calibration_scores as module
 from myriad.training.automatic import selection, trials
-from myriad.training.automatic.method import Choice
+from myriad.training.automatic.choice import Choice
 from myriad.training.automatic.selection import PLANS, make_problem
 
 N_CLASSES, N_ROWS = 5, 300

@@ -11,7 +11,8 @@ from myriad.training.automatic.discriminant_families import (
     WEAKEST_SPACE,
     read_lam,
 )
-from myriad.training.automatic.many_classes import choose_space
+from myriad.training.automatic.many_classes import ManyClasses
+from myriad.training.automatic.method import Automatic
 
 
 def make_rows(*, seed, n_classes=40, noise=0.3, scale=1.5):
@@ -24,9 +25,8 @@ def make_rows(*, seed, n_classes=40, noise=0.3, scale=1.5):
     return ArrayRows((X + means[y]).astype(np.float32), y)
 
 
-def choose(train, val, n_classes, **options):
-    options = {"seed": 0, "memory": 1 << 30, "context": Context(threads=1)} | options
-    return choose_space(train, val, n_classes, **options)
+def choose(train, val, n_classes, threads=1):
+    return ManyClasses(Automatic(), n_classes, Context(threads=threads)).choose_space(train, val)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_the_space_of_weak_regularisation_is_found_where_it_is_best():
 
 def test_it_is_the_same_on_two_threads():
     train, val = make_rows(seed=1), make_rows(seed=2)
-    assert choose(train, val, 40) == choose(train, val, 40, context=Context(threads=2))
+    assert choose(train, val, 40) == choose(train, val, 40, threads=2)
 
 
 def test_the_sample_is_bounded(monkeypatch):

@@ -8,8 +8,8 @@ import pytest
 from myriad.measures import LabelSets
 from myriad.store import ArrayRows
 from myriad.training import METHODS, Automatic, Checkpoint, Context
+from myriad.training.automatic import many_classes, selection, subsampling
 from myriad.training.automatic import method as automatic
-from myriad.training.automatic import selection, subsampling
 from myriad.training.automatic.families import FAMILIES
 
 
@@ -152,7 +152,7 @@ def test_candidates_of_very_many_classes_are_compared_on_validation_rows(
     work, objective, monkeypatch
 ):
     monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
-    monkeypatch.setattr(automatic, "SOFTMAX_WORK", work)
+    monkeypatch.setattr(many_classes, "SOFTMAX_WORK", work)
     rows, val = make_rows(), make_rows(seed=2)
     fitted = Automatic().fit(rows, val, n_classes=4)
     assert {row["objective"] for row in fitted.table} == {"plda", objective}
@@ -172,7 +172,7 @@ def test_several_labels_are_trained_against_sampled_negatives():
 
 def test_many_features_of_very_many_classes_have_no_covariances(monkeypatch):
     monkeypatch.setattr(automatic, "MANY_CLASSES", 3)
-    monkeypatch.setattr(automatic, "MANY_FEATURES", 5)
+    monkeypatch.setattr(many_classes, "MANY_FEATURES", 5)
     fitted = Automatic().fit(make_rows(), make_rows(seed=2), n_classes=4)
     assert fitted.settings["objective"] == "ovr"
 

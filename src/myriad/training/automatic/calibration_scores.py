@@ -25,8 +25,8 @@ from myriad.models.calibration.classes import fit_scale
 from myriad.models.calibration.held_scores import MOST_ROWS, HeldScores
 from myriad.randomness import generator
 from myriad.store import Rows
+from myriad.training.automatic.choice import Choice
 from myriad.training.automatic.families import FAMILIES
-from myriad.training.automatic.method import Choice
 from myriad.training.automatic.priors import correct_priors, find_prior_weight, log_priors
 from myriad.training.automatic.trials import Fold, FoldModels, Problem
 from myriad.training.context import RunningContext

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from myriad.models.calibration.held_scores import HeldScores
 from myriad.store import Rows
 from myriad.training.automatic.calibration_scores import score_chosen
+from myriad.training.automatic.choice import Choice
 from myriad.training.automatic.families import FAMILIES
 from myriad.training.automatic.folds import (
     ENOUGH_OF_SUBSAMPLE,
@@ -21,7 +22,6 @@ from myriad.training.automatic.folds import (
     count_groups,
     draw_folds,
 )
-from myriad.training.automatic.method import Choice
 from myriad.training.automatic.trials import Fold, Problem, Trial, find_best
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import SingularCovariance
