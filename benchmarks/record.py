@@ -1,4 +1,4 @@
-"""The machine, commit and date that every benchmark writes with its results."""
+"""The machine, its BLAS, commit and date that every benchmark writes with its results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,29 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_info
+
 
 def describe_run() -> dict[str, Any]:
-    """Return the machine, the commit that is measured and the date."""
+    """Return the machine, its BLAS, the commit that is measured and the date."""
     return {
         "machine": f"{read_processor()}, {os.cpu_count()} cores, {platform.system()}, "
         f"Python {platform.python_version()}",
+        "blas": describe_blas(),
         "commit": read_commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
+
+
+def describe_blas() -> list[str]:
+    """Return the BLAS libraries that are loaded, each with the processor that its code is for.
+
+    OpenBLAS chooses that when it is loaded, or OPENBLAS_CORETYPE does.
+    """
+    loaded = [found for found in threadpool_info() if found["user_api"] == "blas"]
+    return sorted(
+        {f"{one['internal_api']} {one['version']} ({one.get('architecture')})" for one in loaded}
+    )
 
 
 def read_commit() -> str | None:
