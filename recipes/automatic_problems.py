@@ -24,7 +24,7 @@ GLYPH_CLASSES, GLYPH_IMAGES = 300, 20
 MANY_CLASSES, MANY_FEATURES, MANY_FAMILY, MANY_NOISE = 10_000, 256, 20, 4.0
 MANY_ROWS, MANY_TRAIN = 7, 5
 OMNIGLOT_CLASSES, OMNIGLOT_TRAIN = 400, 15
-TINY_CLASSES, FEW_ROWS, TAIL_MOST, TAIL_LEAST = 200, 20, 100, 2
+TINY_CLASSES, TAIL_MOST, TAIL_LEAST = 200, 100, 2
 
 
 @dataclass(frozen=True)
@@ -154,17 +154,18 @@ def load_tail(data: Path, out: Path, seed: int) -> Problem:
     """Tiny-ImageNet with 100 to 2 rows per class, the classes permuted by the seed."""
     ranks = np.random.default_rng(seed).permutation(TINY_CLASSES)
     sizes = TAIL_MOST * (TAIL_LEAST / TAIL_MOST) ** (ranks / (TINY_CLASSES - 1))
-    return draw_tiny(np.maximum(sizes.round().astype(int), 1), data, out, seed)
-
-
-def load_few(data: Path, out: Path, seed: int) -> Problem:
-    """Tiny-ImageNet with 20 rows per class."""
-    return draw_tiny(np.full(TINY_CLASSES, FEW_ROWS), data, out, seed)
-
-
-def draw_tiny(counts: np.ndarray, data: Path, out: Path, seed: int) -> Problem:
-    """Tiny-ImageNet with `counts[c]` training rows of each class, and all test rows."""
     whole = load_store("tiny200.zip", NETWORK, "none", data, out, 0)
+    return draw_part(whole, np.maximum(sizes.round().astype(int), 1), seed)
+
+
+def load_few(source: str, n_rows: int, data: Path, out: Path, seed: int) -> Problem:
+    """Rows of photographs with few training rows of each class, and all test rows."""
+    whole = load_store(source, NETWORK, "none", data, out, 0)
+    return draw_part(whole, np.full(whole.n_classes, n_rows), seed)
+
+
+def draw_part(whole: Problem, counts: np.ndarray, seed: int) -> Problem:
+    """Draw `counts[c]` training rows of each class; all test rows stay."""
     part = split(whole.X, whole.y, counts, seed)
     return Problem(part.X, part.y, whole.X_test, whole.y_test)
 
@@ -188,7 +189,7 @@ PROBLEMS: dict[str, Callable[[Path, Path, int], Problem]] = {
     "caltech101 fisher": partial(load_store, "caltech101.zip", "fisher", "none"),
     "caltech101 fisher pq": partial(load_store, "caltech101.zip", "fisher", "pq"),
     "tiny200 network": partial(load_store, "tiny200.zip", NETWORK, "none"),
-    "tiny200 few": load_few,
+    "tiny200 few": partial(load_few, "tiny200.zip", 20),
     "tiny200 tail": load_tail,
     "glyphs": load_glyphs,
     "many": draw_many,

@@ -40,10 +40,14 @@ from myriad.pipelines.training.train import train
 from myriad.pipelines.updating.extend import extend
 
 sys.path.insert(0, str(Path(__file__).parent))
-from automatic_problems import DATA, PROBLEMS, Problem
+from automatic_problems import DATA, PROBLEMS, Problem, load_few
 from results import Results, fill_page, make_parser, need
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "extending.json"
+CASES = {**PROBLEMS, "caltech101 few": partial(load_few, "caltech101.zip", 7)}
+"""Those with few rows have 7 (caltech101) and 20 (tiny200) training rows of each class."""
+MEASURED = ("caltech101 network", "scene15 network", "tiny200 network")
+MEASURED += ("caltech101 few", "tiny200 few")
 NEW = 0.2
 MERGED = 10
 PARTS = ("all", "old", "new")
@@ -188,8 +192,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--threads", type=int, help="threads to use")
     parser.add_argument("--table", type=Path, nargs="?", const=Path(), help="print, or a page")
-    names = ["caltech101 network", "scene15 network", "tiny200 network"]
-    parser.add_argument("--problems", nargs="*", default=names)
+    parser.add_argument("--problems", nargs="*", default=MEASURED)
     given = parser.parse_args()
     results = Results(given.out or (None if given.quick else RESULTS), {"recipe": "extending"})
     if given.table is not None:
@@ -201,7 +204,7 @@ def main() -> None:
         need(given.data, DATA)
 
     def measure_seed(name: str, seed: int) -> dict[str, Any]:
-        return run(PROBLEMS[name](given.data, given.work, seed), seed, given.threads)
+        return run(CASES[name](given.data, given.work, seed), seed, given.threads)
 
     for name in given.problems:
         for seed in range(given.seeds):

@@ -135,7 +135,7 @@ def test_no_images(tmp_path):
     with pytest.raises(InputError, match=r"only other files: 2 \.psd, 1 "):
         find_images(tmp_path)
     touch(tmp_path, "a/1.avi")
-    with pytest.raises(InputError, match=r"With --every SECONDS, train reads frames"):
+    with pytest.raises(InputError, match="train, extract and predict read frames"):
         find_images(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Held-out scores of an extended model, and the offset of its new classes."""
+"""Held-out scores of an extended model, its scale and its novelty score."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from myriad.store import ArrayRows
 from myriad.training.extension_calibration import (
     add_points,
     find_margins,
-    find_offset,
     find_scale,
     join_held_scores,
     pair_by_class,
@@ -58,15 +57,6 @@ def test_margins_are_those_of_all_scores():
     expected = 2.0 * scores[np.arange(40), labels] - np.log(others.sum(axis=1))
     found = find_margins(HeldScores.of(scores, labels), 2.0)
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("wrong", [-1.0, 0.0, 1.5])
-def test_the_offset_undoes_a_shift(wrong):
-    folder = make_folder(8, scale=1.0)
-    X, labels = draw_rows(4000, 8, 6, seed=3)
-    scores = folder.model.scores(X) / 0.81  # the logits of rows with this deviation
-    scores[:, 5:] += wrong
-    assert find_offset(HeldScores.of(scores, labels), 5, 1.0) == pytest.approx(-wrong, abs=0.15)
 
 
 def test_the_scale_is_that_of_the_calibration_or_found_from_rows():

@@ -160,7 +160,7 @@ def _describe(ignored: Counter[str]) -> str:
         return ""
     kinds = ", ".join(f"{count} {kind}" for kind, count in ignored.most_common(3))
     hint = (
-        ". With --every SECONDS, train reads frames of videos"
+        ". With --every SECONDS, train, extract and predict read frames of videos"
         if set(ignored) & VIDEO_SUFFIXES
         else ""
     )

@@ -23,13 +23,11 @@ from myriad.parallel import ThreadPool
 from myriad.progress import Advance
 from myriad.randomness import generator
 from myriad.training.automatic.folds import choose_folds, draw_folds
+from myriad.training.extension_adjustment import adjust
 
 N_FOLDS = 3
-HALF_DECADES = (6, 8, 9, 10, 11, 12)
-"""Regularisation strengths that are tried: ``10 ** (-half / 2)`` times the mean squared norm of the
-rows, from strong to weak."""
-PATIENCE = 1
-"""The path ends when this many consecutive values have not improved the accuracy."""
+STRENGTHS = (1e-4, 1e-5, 1e-6)
+"""Regularisation strengths that are tried, times the mean squared norm of the rows."""
 TOL, WINDOW = 0.02, 5
 """The optimiser stops when this many last iterations have lowered the objective by less
 than this fraction of it; accuracy does not change below it. A single iteration says too little:
@@ -46,7 +44,7 @@ BLOCK_ROWS = 1024
 
 @dataclass(frozen=True, eq=False)
 class FixedScores:
-    """The scores of the fixed classes for some rows, multiplied by `scale`, in three numbers each.
+    """The scores of the fixed classes for some rows, multiplied by `scale`, in two numbers each.
 
     Attributes
     ----------
@@ -54,19 +52,17 @@ class FixedScores:
         a fixed one.
     others : float64 array of shape (n_rows,), the logarithm of the sum of the exponentials of the
         other scores.
-    best_other : float64 array of shape (n_rows,), the highest of these.
     """
 
     true: NDArray[np.float64]
     others: NDArray[np.float64]
-    best_other: NDArray[np.float64]
 
     @classmethod
     def of(
         cls, model: Model, X: Float, labels: Ints, scale: float, pool: ThreadPool
     ) -> FixedScores:
         """Return the scores of the classes of a model for rows; label -1 is none of them."""
-        true, others, best_other = np.empty((3, len(X)))
+        true, others = np.empty((2, len(X)))
 
         def score(start: int) -> None:
             some = slice(start, start + BLOCK_ROWS)
@@ -74,31 +70,20 @@ class FixedScores:
             own, rows = labels[some], np.arange(len(logits))
             true[some] = np.where(own >= 0, logits[rows, own], -np.inf)
             logits[rows[own >= 0], own[own >= 0]] = -np.inf
-            best_other[some] = logits.max(axis=1)
-            exponentials = np.exp(logits - best_other[some, None])
-            others[some] = best_other[some] + np.log(exponentials.sum(axis=1))
+            top = logits.max(axis=1)
+            others[some] = top + np.log(np.exp(logits - top[:, None]).sum(axis=1))
 
         pool.share(score, range(0, len(X), BLOCK_ROWS))
-        return cls(true, others, best_other)
+        return cls(true, others)
 
     @property
     def log_sums(self) -> NDArray[np.float64]:
         """The logarithm of the sum of the exponentials of all scores."""
         return np.logaddexp(self.true, self.others)
 
-    @property
-    def best(self) -> NDArray[np.float64]:
-        """The highest score of each row."""
-        return np.maximum(self.true, self.best_other)
-
-    @property
-    def correct(self) -> NDArray[np.bool_]:
-        """Whether the true class has the highest score."""
-        return self.true > self.best_other
-
     def select(self, rows: NDArray[np.int64]) -> FixedScores:
         """Return the scores of some of the rows."""
-        return FixedScores(self.true[rows], self.others[rows], self.best_other[rows])
+        return FixedScores(self.true[rows], self.others[rows])
 
     def like_held_out(self, margins: NDArray[np.float64]) -> FixedScores:
         """Return scores whose lead of the true class is distributed as that of held-out rows.
@@ -116,7 +101,7 @@ class FixedScores:
         positions = (np.arange(len(order)) + 0.5) / max(len(order), 1)
         true = self.true.copy()
         true[order] = self.others[order] + np.quantile(margins, positions)
-        return FixedScores(true, self.others, self.best_other)
+        return FixedScores(true, self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,17 +110,18 @@ class Trained:
 
     Attributes
     ----------
-    model : their weights and biases.
+    model : their weights and biases, adjusted.
     lam : regularisation strength, relative to the mean squared norm of the rows.
-    accuracy : percentage of held-out rows of all classes that are classified correctly.
+    factor, offset : how the scores were adjusted: multiplied by the first, plus the second.
     held : numbers of the held-out rows.
-    held_scores : float32 array of shape (n_held, n_trained), the scores of the trained classes by
-        weights that were found without these rows.
+    held_scores : float32 array of shape (n_held, n_trained), the adjusted scores of the trained
+        classes by weights that were found without these rows.
     """
 
     model: LinearModel
     lam: float
-    accuracy: float
+    factor: float
+    offset: float
     held: NDArray[np.int64]
     held_scores: Float
 
@@ -148,12 +134,15 @@ def train_beside(
     scale: float,
     *,
     anchor: LinearModel | None = None,
+    weights: NDArray[np.float64] | None = None,
     groups: Ints | None = None,
     seed: int,
     pool: ThreadPool,
     advance: Advance = lambda n: None,
 ) -> Trained:
     """Train some classes beside fixed ones; the regularisation is chosen by cross-validation.
+
+    The scores of held-out rows also adjust those of the trained classes; see `adjust`.
 
     Parameters
     ----------
@@ -163,6 +152,7 @@ def train_beside(
     fixed : the scores of the fixed classes for these rows.
     scale : inverse temperature of the fixed classes.
     anchor : weights towards which the trained ones are regularised, zero by default.
+    weights : for how many rows each one counts when scores are adjusted; None to leave them.
     groups : rows of one group are never divided; see `draw_folds`.
     """
     problem = Problem(X, targets, n_trained, fixed, scale, anchor, pool)
@@ -172,25 +162,30 @@ def train_beside(
     for fold in choose_folds(folds, N_FOLDS):
         held = np.flatnonzero(folds == fold)
         training = problem.select(np.flatnonzero(folds != fold)).thinned(seed)
-        parts.append(HeldOut(training, held, X[held], targets[held], fixed.select(held)))
-    # Accuracy changes little along the path: one fold is enough to choose, all of them to measure.
+        some = None if weights is None else weights[held]
+        parts.append(HeldOut(training, held, X[held], targets[held], fixed.select(held), some))
+    # The loss changes little along the path: one fold is enough to choose, all of them to adjust.
     # Other folds start from scratch, as the first one was trained on the rows that they hold out.
     lam, parameters = parts[0].choose_lam()
     advance(1)
-    found = [parts[0].score(parameters)]
+    scores = [parts[0].score(parameters)]
     for part in parts[1:]:
-        found.append(part.score(part.training.minimise(lam, part.training.start())))
+        scores.append(part.score(part.training.minimise(lam, part.training.start())))
         advance(1)
     whole = problem.thinned(seed)
     model = whole.make_model(whole.minimise(lam, parameters))
     advance(1)
-    hits = [part.find_hits(scores) for part, scores in zip(parts, found, strict=True)]
+    held, held_scores = np.concatenate([part.rows for part in parts]), np.concatenate(scores)
+    some = None if weights is None else weights[held]
+    found = adjust(fixed.log_sums[held], scale * held_scores, targets[held], some, seed=seed)
+    factor, offset = np.float32(found.factor), np.float32(found.shift / scale)
     return Trained(
-        model,
+        LinearModel(factor * model.weights, factor * model.biases + offset),
         lam,
-        100.0 * float(np.concatenate(hits).mean()),
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate(found),
+        float(factor),
+        float(offset),
+        held,
+        factor * held_scores + offset,
     )
 
 
@@ -202,7 +197,7 @@ class HeldOut:
     ----------
     training : the problem without the held-out rows.
     rows : int64 array of shape (n_held,), the numbers of the held-out rows.
-    X, targets, fixed : these rows, see `train_beside`.
+    X, targets, fixed, weights : these rows, see `train_beside`.
     """
 
     training: Problem
@@ -210,29 +205,30 @@ class HeldOut:
     X: Float
     targets: Ints
     fixed: FixedScores
+    weights: NDArray[np.float64] | None
 
     def choose_lam(self) -> tuple[float, NDArray[np.float64]]:
-        """Train from strong to weak regularisation until held-out accuracy stops increasing.
+        """Train from strong to weak regularisation until the log loss of held-out rows rises.
 
         Return the best strength, and the parameters that were found with it.
         """
-        path, accuracies = [self.training.start()], []
-        for half in HALF_DECADES:
-            path.append(self.training.minimise(10.0 ** (-half / 2), path[-1]))
-            accuracies.append(float(self.find_hits(self.score(path[-1])).mean()))
-            if accuracies[::-1].index(max(accuracies)) >= PATIENCE:
+        path, losses = [self.training.start()], []
+        for lam in STRENGTHS:
+            path.append(self.training.minimise(lam, path[-1]))
+            losses.append(self.measure(self.score(path[-1])))
+            if losses[-1] > min(losses):
                 break
-        best = int(np.argmax(accuracies))
-        return 10.0 ** (-HALF_DECADES[best] / 2), path[1 + best]
+        best = int(np.argmin(losses))
+        return STRENGTHS[best], path[1 + best]
 
     def score(self, parameters: NDArray[np.float64]) -> Float:
         """Return the scores of the trained classes for the held-out rows, (n_held, n_trained)."""
         return self.training.make_model(parameters).scores(self.X)
 
-    def find_hits(self, scores: Float) -> NDArray[np.bool_]:
-        """Return which held-out rows are classified correctly, by the scores of trained classes."""
-        beaten = self.training.scale * scores.max(axis=1) > self.fixed.best
-        return np.where(beaten, scores.argmax(axis=1) == self.targets, self.fixed.correct)
+    def measure(self, scores: Float) -> float:
+        """Return the log loss of the held-out rows by the scores of trained classes, adjusted."""
+        logits = self.training.scale * scores
+        return adjust(self.fixed.log_sums, logits, self.targets, self.weights).loss
 
 
 class Problem:

@@ -11,17 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from myriad.arrays import Float, Ints
 from myriad.models import Calibration, HeldScores, Model, calibrate
-from myriad.models.calibration.classes import PENALTY, sum_log
+from myriad.models.calibration.classes import sum_log
 from myriad.models.calibration.held_classes import add_classes, join_held
 from myriad.models.calibration.novelty import Novelty, project
 from myriad.randomness import generator
 
-MOST_OFFSET = 3.0
-"""The most by which the logits of new classes are shifted."""
 SCALE_ROWS = 5000
 """Rows that a temperature is found from, where the model has none."""
 
@@ -73,31 +70,6 @@ def find_margins(held: HeldScores, scale: float) -> NDArray[np.float64]:
     others = sums + np.log(-np.expm1(np.minimum(true - sums, -1e-12)))
     found: NDArray[np.float64] = true - others
     return found
-
-
-def find_offset(held: HeldScores, n_old: int, scale: float) -> float:
-    """Return what to add to the scores of the new classes.
-
-    Old classes fit the rows they were trained on better than others, so new ones that are trained
-    beside them come out too strong. The offset has the least log loss on held-out rows; old and
-    new classes count as much as they have classes. As those of `calibrate`, it needs evidence.
-    """
-    new_rows = held.labels >= n_old
-    new = held.classes >= n_old
-    counts = np.bincount(held.labels)
-    weights = len(held) / (np.count_nonzero(counts) * counts[held.labels])
-    best = held.scores[:, :1].astype(np.float64)
-    exponentials = np.exp(scale * (held.scores - best))
-    rest = (held.rest_counts * np.exp(scale * (held.rest_scores - best))).sum(axis=1)
-    old_sums = np.where(new, 0.0, exponentials).sum(axis=1) + rest
-    new_sums = np.where(new, exponentials, 0.0).sum(axis=1)
-
-    def loss(offset: float) -> float:
-        sums = np.log(old_sums + np.exp(offset) * new_sums + 1e-300) - offset * new_rows
-        return float(weights @ sums) + PENALTY * offset**2
-
-    found = minimize_scalar(loss, bounds=(-MOST_OFFSET, MOST_OFFSET), method="bounded")
-    return float(found.x) / scale
 
 
 def find_scale(calibration: Calibration | None, model: Model, X: Float, labels: Ints) -> float:

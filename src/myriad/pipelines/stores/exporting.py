@@ -37,6 +37,8 @@ from myriad.store import Store, is_store
 from myriad.store.writing import reporting_write_errors
 
 ROWS, TABLE = "rows.npy", "rows.parquet"
+FILE_SUFFIXES = (".npy", ".npz", ".parquet", ".csv", ".onnx")
+"""Names of files, which are refused where a folder is written."""
 BLOCK_BYTES = 16 << 20
 TABLE_ROWS = 1 << 16
 
@@ -97,6 +99,11 @@ def export_store(source: Path, out: Path, run: Run = DEFAULT_RUN) -> Exported:
     rows = store.rows()
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file; a store is exported to a folder.")
+    if out.suffix.lower() in FILE_SUFFIXES:
+        raise InputError(
+            f"--out {out} has the name of a file; a store is exported to a folder, as {ROWS} and "
+            f"{TABLE}."
+        )
     files = [out / ROWS, out / TABLE]
     if out.is_dir():
         for path in files:

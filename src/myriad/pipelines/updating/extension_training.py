@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,11 @@ from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import DiscriminantSpace, find_space
 from myriad.training.discriminant.method import MOST_FEATURES
 from myriad.training.extension import FixedScores, train_beside
+from myriad.training.extension_adjustment import balance
 from myriad.training.extension_calibration import (
     add_points,
     calibrate_grown,
     find_margins,
-    find_offset,
     find_scale,
     join_held_scores,
 )
@@ -191,6 +190,8 @@ class ExtensionTask:
             if self.held is not None:
                 fixed = fixed.like_held_out(find_margins(self.held, scale))
             space = self._find_space(rows, running) if not updated else None
+            # Pseudo-rows do not show how new scores compare with old ones on real rows.
+            adjusted = self.from_store and self.held is not None and not updated
             with running.progress.step("Training new classes", None, "folds") as advance:
                 found = train_beside(
                     rows.X if space is None else space.transform(rows.X),
@@ -199,6 +200,7 @@ class ExtensionTask:
                     fixed,
                     scale,
                     anchor=self._anchor(updated, len(trained)),
+                    weights=balance(rows.labels) if adjusted else None,
                     groups=rows.groups if (rows.groups >= 0).any() else None,
                     seed=self.seed,
                     pool=running.pool,
@@ -216,20 +218,17 @@ class ExtensionTask:
                 "instead of probabilities. With --store it is calibrated."
             )
             return ExtensionResult(model.relabelled(order), updated, None, None, settings)
-        labels = rows.labels[found.held]
-        held, offset = None, 0.0
+        labels, held = rows.labels[found.held], None
         if self.held is not None:
-            join = partial(self._join_held, labels, rows.X[found.held[labels >= n_old]])
-            offset = find_offset(join(found.held_scores), n_old, scale)
-            held = join(found.held_scores + np.float32(offset))
-        new = found.model if space is None else space.expand(found.model)
-        added = LinearModel(new.weights, new.biases + np.float32(offset))
+            held = self._join_held(labels, rows.X[found.held[labels >= n_old]], found.held_scores)
         return ExtensionResult(
-            self.folder.model.with_classes(added),
+            self.folder.model.with_classes(
+                found.model if space is None else space.expand(found.model)
+            ),
             [],
             held,
             calibrate_grown(held, "extended", self._extend_novelty()),
-            settings | {"extension_offset": offset},
+            settings | {"extension_factor": found.factor, "extension_offset": found.offset},
         )
 
     def _find_space(self, rows: KnownRows, running: RunningContext) -> DiscriminantSpace | None:
