@@ -135,7 +135,7 @@ class Recall(PairMethod):
 
         check_k(self.k, n_classes)
         check_labels(rows, n_classes)
-        options = {"k": self.k, "batch": self.batch, "seed": self.seed}
+        options: dict[str, Any] = {"k": self.k, "batch": self.batch, "seed": self.seed}
         return RecallPlanes(rows, n_classes, lam=lam, bias=self.bias, **options)
 
     def describe(self) -> dict[str, Any]:
