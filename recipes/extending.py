@@ -100,7 +100,7 @@ def run(problem: Problem, seed: int, threads: int | None) -> dict[str, dict[str,
         new = write_rows(here / "new", problem.X[~is_old], y[~is_old])
         # The first training compiles kernels or loads them, so it is not the one that is timed.
         train(old, here / "model", run=Run(threads=threads))
-        times = measure_time(partial(train, every, here / "scratch", threads=threads))
+        times = measure_time(partial(train, every, here / "scratch", run=Run(threads=threads)))
         found["scratch"] = {**measure(here / "scratch", problem, y_test, n_old), **times}
         ways: dict[str, dict[str, Any]] = {
             "model alone": {},  # first, as it loads what the others need too
@@ -108,7 +108,9 @@ def run(problem: Problem, seed: int, threads: int | None) -> dict[str, dict[str,
             "update": {"old": [old], "update": True},
         }
         for name, options in ways.items():
-            call = partial(extend, here / "model", new, here / name, threads=threads, **options)
+            call = partial(
+                extend, here / "model", new, here / name, run=Run(threads=threads), **options
+            )
             times = measure_time(call)
             found[name] = {**measure(here / name, problem, y_test, n_old), **times}
         found |= measure_merging(here / "scratch", problem, y_test, seed)

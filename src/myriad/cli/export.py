@@ -29,7 +29,9 @@ def show(exported: Exported, run: Run) -> None:
         (model,) = exported.files
         print_summary({"Model": model}, [("myriad", "evaluate", model, "DATA")])
         return
-    print_summary({path.name if "rows" in found else "ONNX": path for path in exported.files})
+    print_summary(
+        {path.name if "rows" in exported.facts else "ONNX": path for path in exported.files}
+    )
 
 
 @verb(show=show, writes=["out"])

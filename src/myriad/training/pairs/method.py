@@ -135,8 +135,8 @@ class Recall(PairMethod):
 
         check_k(self.k, n_classes)
         check_labels(rows, n_classes)
-        own: dict[str, Any] = {"k": self.k, "batch": self.batch, "seed": self.seed}
-        return RecallPlanes(rows, n_classes, lam=lam, bias=self.bias, **own)
+        options: dict[str, Any] = {"k": self.k, "batch": self.batch, "seed": self.seed}
+        return RecallPlanes(rows, n_classes, lam=lam, bias=self.bias, **options)
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that are the method's own."""

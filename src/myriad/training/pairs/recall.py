@@ -103,15 +103,14 @@ class RecallPlanes(PairTrainer):
         """
         n, towards = self.rows.n_rows, self._W - self._best
         norm, along = np.vdot(self._best, self._best), np.vdot(towards, self._best)
-        values = (
-            0.5 * self.lam * (norm + 2.0 * STEPS * along + STEPS**2 * np.vdot(towards, towards))
-        )
+        square = np.vdot(towards, towards)
+        values = 0.5 * self.lam * (norm + 2.0 * STEPS * along + STEPS**2 * square)
         ends = np.concatenate([self._best, self._W])
         for batch in self.batches:
             S, change = np.split(self.score(batch, ends, pool), 2, axis=1)
             change -= S
-            for number, step in enumerate(STEPS):
-                _, _, xi = select_pairs(S + np.float32(step) * change, batch.labels, self.k)
+            for number, some in enumerate(STEPS):
+                _, _, xi = select_pairs(S + np.float32(some) * change, batch.labels, self.k)
                 values[number] += batch.n_rows / n * xi
         step = 0.0
         if values.min() < self._lowest:
@@ -119,11 +118,11 @@ class RecallPlanes(PairTrainer):
         ahead = step + BEYOND * (1.0 - step)
         cut, missed = np.zeros_like(self._W), 0.0
         for number, batch in enumerate(reversed(self.batches)):
-            if number:
-                S = self.score(batch, self._best + ahead * towards, pool)
+            if number == 0:
+                scores = S + np.float32(ahead) * change
             else:
-                S = S + np.float32(ahead) * change
-            M, part, _ = select_pairs(S, batch.labels, self.k)
+                scores = self.score(batch, self._best + ahead * towards, pool)
+            M, part, _ = select_pairs(scores, batch.labels, self.k)
             cut += self.combine(batch, M, pool) / n
             missed += batch.n_rows / n * part
         self._best = self._best + step * towards
