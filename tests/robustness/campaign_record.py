@@ -144,8 +144,8 @@ def _describe_fuzzing() -> str:
     enough = sum(used >= ENOUGH for used in seconds.values())
     return (
         f"{len(seconds)} readers were fuzzed for {least:.1f} to {most:.1f} minutes of CPU time "
-        f"each, {sum(seconds.values()) / 60:.0f} minutes in all; {enough or 'none'} of them for the "
-        f"{ENOUGH / 60:.0f} minutes that each is to have."
+        f"each, {sum(seconds.values()) / 60:.0f} minutes in all; {enough or 'none'} of them for "
+        f"the {ENOUGH / 60:.0f} minutes that each is to have."
     )
 
 
