@@ -46,8 +46,6 @@ SHARES = {"faults": 0.5, "workers": 0.05, "kills": 0.1, "pairs": 0.15, "fuzz": 0
 """The share of each part of the time; of the remaining parts, in proportion."""
 SLICE = 20.0
 """CPU seconds that a reader is fuzzed for at a time, at most."""
-ENOUGH = 600.0
-"""CPU seconds that every reader is fuzzed for once, over all recorded runs."""
 
 
 @dataclass
@@ -224,7 +222,7 @@ def run_fuzz(campaign: Campaign, ends: float) -> None:
     With ``--resume``, the CPU time of recorded runs counts, and readers that have had `ENOUGH` are
     left out.
     """
-    from tests.robustness.campaign_record import count_files, sum_cpu_seconds
+    from tests.robustness.campaign_record import ENOUGH, count_files, sum_cpu_seconds
     from tests.robustness.readers import READERS
 
     before = sum_cpu_seconds() if campaign.resume else {}

@@ -167,6 +167,7 @@ def _read_many(
 ) -> None:
     seconds += time.process_time()
     signal.signal(signal.SIGPROF, _raise_slow)
+    warnings.simplefilter("ignore")  # of libraries that change files
     os.chdir(folder)
     valid = [(folder / reader.file).read_bytes(), *reader.seeds]
     corpus, reached = _Corpus(valid), ReachedLines()

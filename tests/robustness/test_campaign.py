@@ -4,7 +4,8 @@ import pytest
 
 from tests.robustness import campaign as campaign_module
 from tests.robustness import campaign_record, fuzzing
-from tests.robustness.campaign import ENOUGH, SLICE, Campaign, run_fuzz
+from tests.robustness.campaign import SLICE, Campaign, run_fuzz
+from tests.robustness.campaign_record import ENOUGH
 from tests.robustness.fuzzing import Fuzzed
 
 

@@ -28,7 +28,7 @@ def fuzz_reader(tmp_path, seconds):
 
 
 def test_files_that_reach_new_lines_are_kept_and_read_again(tmp_path):
-    result = fuzz_reader(tmp_path, 1.0)
+    result = fuzz_reader(tmp_path, 0.2)
     kept = tmp_path / "found" / "reached" / "0"
     assert result.faults == {}
     assert min(len(path.read_text()) for path in kept.iterdir()) > 1000

@@ -63,9 +63,8 @@ def test_the_bytes_do_not_depend_on_the_workers(images, tmp_path):
     assert (one.n_rows, len(one.bad)) == (160, 2)
     assert noted.notes[-1].startswith("Bad images left out: 2 of 162. ")
     assert f"empty file ({images}" in noted.notes[-1]
-    for workers in (2, 3):
-        extract(images, tmp_path / str(workers), options=OPTIONS, run=Run(threads=workers))
-        assert bytes_of(tmp_path / str(workers)) == bytes_of(tmp_path / "1")
+    extract(images, tmp_path / "3", options=OPTIONS, run=Run(threads=3))
+    assert bytes_of(tmp_path / "3") == bytes_of(tmp_path / "1")
 
 
 def test_images_that_the_code_is_learned_from_are_described_once(images, tmp_path, monkeypatch):
@@ -109,11 +108,8 @@ def test_a_cluster_writes_the_same_bytes(images, tmp_path, tmp_path_factory, mon
 def test_archives_are_read_by_workers_too(images, tmp_path):
     packed = shutil.make_archive(str(tmp_path / "images"), "zip", images)
     assert len(zipfile.ZipFile(packed).namelist()) >= 162
-    for name, data in (("folder", images), ("archive", tmp_path / "images.zip")):
-        extract(data, tmp_path / name, options=OPTIONS, run=Run(threads=2))
-    names = sorted(path.name for path in (tmp_path / "folder").glob("shard*"))
-    for name in names:
-        assert (tmp_path / "archive" / name).stat().st_size
+    extract(tmp_path / "images.zip", tmp_path / "archive", options=OPTIONS, run=Run(threads=2))
+    assert len(list((tmp_path / "archive").glob("shard*"))) > 1
     assert Store.open(tmp_path / "archive").n_rows == 160
 
 
