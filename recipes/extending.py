@@ -173,6 +173,8 @@ def write_tables(cells: dict[str, Any]) -> dict[str, str]:
         seeds = "1 seed" if len(runs) == 1 else f"{len(runs)} seeds"
         lines.append(f"| **{problem}**, {seeds} | | | | | |")
         for way, title in WAYS.items():
+            if not all(way in run for run in runs):
+                continue
             means = [f"{np.mean([run[way][key] for run in runs]):.1f}" for key in PARTS]
             gains = np.array([run[way]["all"] - run["scratch"]["all"] for run in runs])
             error = gains.std(ddof=1) / len(gains) ** 0.5 if len(gains) > 1 else np.nan

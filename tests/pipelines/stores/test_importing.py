@@ -187,3 +187,5 @@ def test_an_exported_store_can_be_imported(tmp_path, kind):
     with pytest.raises(InputError, match=r"rows\.npy exists"):
         export(tmp_path / "store", tmp_path / "out")
     export(tmp_path / "store", tmp_path / "out", run=Run(overwrite=True))
+    with pytest.raises(InputError, match="has the name of a file"):
+        export(tmp_path / "store", tmp_path / "rows.parquet")

@@ -85,6 +85,7 @@ def test_with_the_store_old_weights_stay_and_accuracy_is_near_that_from_scratch(
     assert after.calibration.novelty.points.shape[0] == N_ALL
     assert after.trained_from["extended_from"] == before.trained_from
     assert after.settings["extended_from"] == "model"
+    assert after.settings["extension_factor"] != 1.0
     assert "extended" in (here / "grown" / "README.md").read_text()
     assert read_evidence(here / "grown")["measures"]["n"] == found.held_out.n
     assert abs(found.held_out.at(1) - accuracy(here, here / "grown")) < 8.0
@@ -143,6 +144,9 @@ def test_without_the_store_class_means_stand_for_old_rows(here, scratch):
     assert accuracy(here, here / "alone") > scratch - 8.0
     assert found.to_json()["old_rows"] == "model"
     assert any("--store" in note for note in notes)
+    # How new scores compare with old ones is only known from real rows.
+    settings = load_model(here / "alone").settings
+    assert (settings["extension_factor"], settings["extension_offset"]) == (1.0, 0.0)
 
 
 def test_all_classes_are_updated_with_the_store(here, scratch):
