@@ -252,11 +252,11 @@ DATA_CASES = [
         manifest("a,b", header="path,klass"),
     ),
     Case(
-        "manifest with semicolons",
+        "manifest with bars",
         FROM_LIST,
         2,
         "separated by commas",
-        manifest("a;b", header="path;label"),
+        manifest("a|b", header="path|label"),
     ),
     Case(
         "manifest of missing files",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MANY_CLASSES = 2_000
 """Classes above which candidates are compared once, on validation rows, instead of in folds."""
+AUTOMATIC_PANEL = "Choice of settings: auto"
 MEASURES = {
     "auto": "classes if their sizes differ by more than 3 times",
     "samples": "every row counts alike",
@@ -43,9 +44,14 @@ class Automatic(CentringMethod):
     titles: ClassVar[Mapping[str, str]] = {"auto": "chosen by cross-validation"}
 
     objective: str = "auto"
-    search: str = option("normal", choices=SEARCHES, help="How much is tried.")
+    search: str = option(
+        "normal", choices=SEARCHES, panel=AUTOMATIC_PANEL, help="How much is tried."
+    )
     measure: str = option(
-        "auto", choices=MEASURES, help="Accuracy to choose by, and whether classes are balanced."
+        "auto",
+        choices=MEASURES,
+        panel=AUTOMATIC_PANEL,
+        help="Accuracy to choose by, and whether classes are balanced.",
     )
     memory: int = option(
         2 << 30,
