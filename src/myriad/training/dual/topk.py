@@ -32,6 +32,7 @@ from myriad.training.dual.sparse_duals_kernels import SparseBlock
 from myriad.training.dual.support_kernels import step_support
 from myriad.training.dual.topk_kernels import TOPK, step_topk
 from myriad.training.engine.chunks import Chunk
+from myriad.training.engine.scores import score_rows
 
 FULL_EPOCHS = 2
 """Epochs over all classes at first. Then come epochs over the support alone, which reduce the gap
@@ -211,7 +212,7 @@ class TopKAscent(Ascent):
         size = math.sqrt(float((squares + biases**2).max()))
 
         def measure(X: NDArray[Any], some: range) -> NDArray[np.float64]:
-            S = X.astype(np.float32, copy=False) @ coarse.T
+            S = score_rows(np.ascontiguousarray(X, np.float32), coarse)
             S += shifts
             labels = self.rows.labels[some.start : some.stop]
             kind = setting["k"], setting["variant"]

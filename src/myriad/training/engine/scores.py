@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from myriad.measures import rank_all_labels
-from myriad.panels import multiply_transposed
+from myriad.panels import multiply_transposed, pack_rows
 from myriad.parallel import ThreadPool
 from myriad.store import Rows
 from myriad.training.engine.shards import class_shards
@@ -18,6 +18,8 @@ from myriad.training.validation import truths_of
 
 SHARD = 256
 """Classes of one product: it fixes the bits of the scores, whatever the number of threads."""
+PACKED_ROWS = 128
+"""Rows that are packed at a time: they stay in the cache while all weights are read."""
 TASK = 96
 """Classes that one thread scores at a time: whole tiles, whose bits are the same in any shard."""
 
@@ -45,6 +47,15 @@ def score_panels(
 
     size = len(V) if pool is None or pool.threads == 1 else TASK
     share(pool, score, range(0, len(V), size))
+    return S
+
+
+def score_rows(X: NDArray[Any], V: NDArray[Any]) -> NDArray[Any]:
+    """Return ``X V^T`` of many rows in this thread, by tiles."""
+    S = np.empty((len(X), len(V)), V.dtype)
+    for first in range(0, len(X), PACKED_ROWS):
+        part = slice(first, first + PACKED_ROWS)
+        multiply_transposed(V, pack_rows(X[part]), S[part], 0)
     return S
 
 
