@@ -6,7 +6,8 @@ from scipy.optimize import check_grad
 
 from myriad.models import LinearModel
 from myriad.parallel import open_threads
-from myriad.training.extension import FixedScores, Problem, train_beside
+from myriad.training.extension import train_beside
+from myriad.training.extension_problem import FixedScores, Problem
 from tests.models.folders import draw_rows
 
 

@@ -30,7 +30,7 @@ from myriad.training import Context
 from myriad.training.context import RunningContext
 from myriad.training.discriminant.gaussian import DiscriminantSpace, find_space
 from myriad.training.discriminant.method import MOST_FEATURES
-from myriad.training.extension import FixedScores, train_beside
+from myriad.training.extension import train_beside
 from myriad.training.extension_adjustment import balance
 from myriad.training.extension_calibration import (
     add_points,
@@ -39,6 +39,7 @@ from myriad.training.extension_calibration import (
     find_scale,
     join_held_scores,
 )
+from myriad.training.extension_problem import FixedScores
 from myriad.training.pseudo_rows import draw_pseudo_rows
 from myriad.training.updating import cross_fit, read_method
 
