@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 
 from myriad.arrays import Float, Ints
 from myriad.randomness import generator
+from myriad.training.extension_problem import sum_losses
 
 PENALTY = 0.3
 """Penalty on the squares of the shift and of the change of the factor in the sum of log losses: it
@@ -67,21 +68,12 @@ def adjust(
     # Logits are only defined up to a number; with this one, the factor does not shift them.
     middle = float(log_sums.mean())
     away = logits.astype(np.float64) - middle
-    own = np.flatnonzero(targets >= 0)
     rest = log_sums - middle
 
     def measure(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         factor, shift = parameters
-        found = factor * away + shift
-        top = np.maximum(found.max(axis=1), rest)
-        true = rest.copy()
-        true[own] = found[own, targets[own]]
-        exponentials = np.exp(found - top[:, None])
-        sums = exponentials.sum(axis=1) + np.exp(rest - top)
-        loss = float(counted @ (top + np.log(sums) - true))
-        exponentials *= (counted / sums)[:, None]
-        exponentials[own, targets[own]] -= counted[own]
-        return loss, np.array([(exponentials * away).sum(), exponentials.sum()])
+        loss, derivatives = sum_losses(factor * away + shift, rest, targets, counted)
+        return loss, np.array([(derivatives * away).sum(), derivatives.sum()])
 
     unchanged = np.array([1.0, 0.0])
 

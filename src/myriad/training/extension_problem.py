@@ -141,16 +141,12 @@ class Problem:
     def blocks(self) -> list[list[PackedBlock]]:
         """The packed blocks of each part of the rows."""
         bounds = np.linspace(0, len(self.X), PARTS + 1).astype(int)
-        return [
-            [
-                (rows, pack_rows(self.X[rows]))
-                for rows in (
-                    slice(start, min(start + BLOCK_ROWS, stop))
-                    for start in range(first, stop, BLOCK_ROWS)
-                )
-            ]
-            for first, stop in pairwise(bounds.tolist())
-        ]
+        return [self._pack(first, stop) for first, stop in pairwise(bounds.tolist())]
+
+    def _pack(self, first: int, stop: int) -> list[PackedBlock]:
+        starts = range(first, stop, BLOCK_ROWS)
+        blocks = [slice(start, min(start + BLOCK_ROWS, stop)) for start in starts]
+        return [(rows, pack_rows(self.X[rows])) for rows in blocks]
 
     def select(
         self, rows: NDArray[np.int64], weights: NDArray[np.float64] | None = None
@@ -257,22 +253,43 @@ class Problem:
         loss, by_bias, (n, dim) = 0.0, np.zeros(len(b)), W.shape
         gradient = np.zeros((count_panels(n), dim, LANES), np.float32)
         for rows, panels in blocks:
-            targets, rest = self.targets[rows], self.log_sums[rows].copy()
-            weights = self.weights[rows]
+            targets, weights = self.targets[rows], self.weights[rows]
             scores = np.empty((len(targets), n), np.float32)
             multiply_transposed(W, panels, scores, 0)
-            logits = scores.astype(np.float64) + b
-            top = np.maximum(logits.max(axis=1), rest)
-            exponentials = np.exp(logits - top[:, None])
-            sums = exponentials.sum(axis=1) + np.exp(rest - top)
-            own = np.flatnonzero(targets >= 0)
-            # For a row of a fixed class, only the total probability of the fixed classes matters.
-            rest[own] = logits[own, targets[own]]
-            loss += float(weights @ (top + np.log(sums) - rest))
-            exponentials *= (weights / sums)[:, None]
-            exponentials[own, targets[own]] -= weights[own]
+            part, derivatives = sum_losses(
+                scores.astype(np.float64) + b, self.log_sums[rows], targets, weights
+            )
             steps = np.zeros((len(gradient), LANES * len(panels), LANES), np.float32)
-            steps[:, : len(targets)] = pack_columns(exponentials.astype(np.float32))
+            steps[:, : len(targets)] = pack_columns(derivatives.astype(np.float32))
             add_rows(panels, steps, gradient)
-            by_bias += exponentials.sum(axis=0)
+            loss += part
+            by_bias += derivatives.sum(axis=0)
         return loss, gradient.swapaxes(1, 2).reshape(-1, dim)[:n], by_bias
+
+
+def sum_losses(
+    logits: NDArray[np.float64],
+    log_sums: NDArray[np.float64],
+    targets: Ints,
+    weights: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the sum of the log losses of rows, and its derivatives by the logits.
+
+    For a row of a fixed class, only the total probability of the fixed classes matters.
+
+    Parameters
+    ----------
+    logits : of the trained classes, (n_rows, n_trained).
+    log_sums : the logarithm of the sum of the exponentials of the logits of the fixed classes.
+    targets : the trained class of each row, negative for fixed ones.
+    weights : for how many rows each one counts.
+    """
+    top = np.maximum(logits.max(axis=1), log_sums)
+    derivatives = np.exp(logits - top[:, None])
+    sums = derivatives.sum(axis=1) + np.exp(log_sums - top)
+    own = np.flatnonzero(targets >= 0)
+    true = log_sums.copy()
+    true[own] = logits[own, targets[own]]
+    derivatives *= (weights / sums)[:, None]
+    derivatives[own, targets[own]] -= weights[own]
+    return float(weights @ (top + np.log(sums) - true)), derivatives
