@@ -20,7 +20,7 @@ of which Recall@k and TopPush to the gap take six each.
 
 Expected, at 1 and 10 guesses: top-10 alpha 62.98 and 89.47, top-20 alpha 59.21 and 90.38 (paper:
 62.98 and 89.55, 59.21 and 90.33), one-vs-all 62.25 and 83.53 (61.81 and 83.57), TopPush 63.16 and
-87.78 (63.11 and 86.95), Recall@1 61.99 and 85.35 (61.55 and 85.18); all rows are in
+87.78 (63.11 and 86.95), Recall@1 62.03 and 85.31 (61.55 and 85.18); all rows are in
 docs/evidence.md. --methods runs some of them. Other images are reduced to grey ones of 28 x 28
 pixels, and a third of the training images of each class validates; see `topk_networks.py` for rows
 of a network.
