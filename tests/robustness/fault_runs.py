@@ -69,7 +69,8 @@ def job_folder(job: Job, ready: Path, folder: Path) -> Iterator[Path]:
 
 def has_timestamps(name: str) -> bool:
     """Return whether a file contains times, so that it differs between runs."""
-    return name.endswith(("evidence.json", ".html"))
+    measured = ("evidence.json", "tuning.json", "comparison.json")
+    return name.endswith((*measured, ".html"))
 
 
 def run_clean(job: Job, ready: Path, work: Path) -> CleanRun:
